@@ -25,7 +25,7 @@ _SAME = {
 }
 _RENAMED = {
     "simulate_asking": "ask.simulate",
-    "compare_judges": "judgments.compare",
+    "compare_judges": "judgments.compare_orders",
     "judgment_strength": "judgments.strength",
     "judgment_times": "judgments.times",
     "next_judgments": "judgments.next",

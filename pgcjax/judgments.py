@@ -3,7 +3,7 @@
 from pgcjax.asking.chance import DrawnAnswers, next_by_chance
 from pgcjax.asking.utility import NextAnswers, next_by_utility
 from pgcjax.engine.enough import enough
-from pgcjax.engine.judges import compare_judges as compare
+from pgcjax.engine.judges import compare_judges as compare_orders
 from pgcjax.engine.next_judgments import NextJudgments
 from pgcjax.engine.next_judgments import next_judgments as next
 from pgcjax.judging.agreement import (
@@ -30,9 +30,11 @@ from pgcjax.judging.prediction import predict_context
 from pgcjax.judging.strength import judgment_strength as strength
 from pgcjax.judging.strength import judgment_times as times
 from pgcjax.judging.transitivity import transitivity
+from pgcjax.judging.two_judges import JudgeComparison, compare
 from pgcjax.judging.variants import resample_judgments as resample
 from pgcjax.judging.variants import subsample_judgments as subsample
 from pgcjax.reporting.arena_page import report
+from pgcjax.stats.circularity import Circularity, circular
 from pgcjax.stats.judge_orders import JudgeOrders
 from pgcjax.stats.left_out import LeftOut
 from pgcjax.stats.stability import Stability
@@ -41,9 +43,11 @@ from pgcjax.stats.uncertainty import Uncertainty
 
 __all__ = [
     "Audit",
+    "Circularity",
     "Contradictions",
     "DrawnAnswers",
     "Fit",
+    "JudgeComparison",
     "JudgeOrders",
     "LeftOut",
     "NextAnswers",
@@ -58,8 +62,10 @@ __all__ = [
     "aspect_prediction",
     "aspect_table",
     "audit",
+    "circular",
     "compare",
     "compare_agreement",
+    "compare_orders",
     "contradictions",
     "enough",
     "fit",

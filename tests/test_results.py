@@ -54,7 +54,11 @@ FINDINGS = {
     "Stability": lambda: pgcjax.judgments.enough(
         RUNS, preferences=VOTES, replicates=10
     ),
-    "JudgeOrders": lambda: pgcjax.judgments.compare(RUNS, preferences=VOTES),
+    "JudgeOrders": lambda: pgcjax.judgments.compare_orders(RUNS, preferences=VOTES),
+    "JudgeComparison": lambda: pgcjax.judgments.compare(VOTES, judges=("j1", "j3")),
+    "Circularity": lambda: pgcjax.judgments.circular(
+        scores(), scores(), ["rose"], measure="PGC"
+    ),
     "Audit": lambda: pgcjax.judgments.audit(VOTES),
     "JudgeAgreement": lambda: pgcjax.judgments.judge_agreement(VOTES),
     "GradeAgreement": lambda: pgcjax.judgments.grade_agreement(VOTES, QRELS),

@@ -6,6 +6,9 @@ The command line shows them in its help, for which it loads no library.
 SIDES = ("random", "both")
 """In which order a pair is shown: a random one, or each judge sees both."""
 
+ORDERS = ("one", "both")
+"""In which order a program is asked: that of the request, or both, for one answer."""
+
 INFER = ("none", "majority", "judge")
 """Whose answers imply others: nobody's, those of the majority, each judge's own."""
 

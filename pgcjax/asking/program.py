@@ -10,26 +10,34 @@ import queue
 import shlex
 import subprocess
 import threading
-import warnings
+import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
+from pgcjax.asking.choices import ORDERS
 from pgcjax.asking.log import Record
 from pgcjax.asking.query import Answer, Request
 from pgcjax.asking.rounds import pair_of
 from pgcjax.asking.state import answer_record, aside
 from pgcjax.asking.tournament import Tournament
-from pgcjax.errors import DataError, DataWarning, Progress, UsageError, counted, outside
+from pgcjax.errors import DataError, Progress, UsageError, check_choice, counted
 from pgcjax.io.schema import shorten
 
 _USELESS = 20  # answers in a row, at least, none of which counts
 _LONGEST = 2000  # characters of a line that is no answer
 _GRACE = 5.0  # seconds that a process has to end
+_SHOWN = 300  # characters of an answer that a message has room for
+_PAID = ("cost", "tokens", "seconds")  # what the answers in both orders add up
+CACHE = "answers.jsonl"
+"""File beside the log: answers by prompt."""
 _NUMBERS = {  # what else an answer may say, and from where to where it may be
     "cost": (0.0, math.inf),
+    "tokens": (0.0, math.inf),
     "probability": (0.0, 1.0),
     "seconds": (0.0, math.inf),
     "time": (-math.inf, math.inf),
@@ -45,6 +53,8 @@ class Judged:
         counted: answers that count.
         aside: answers that do not, and why.
         cost: what it says that its answers cost.
+        tokens: what it says that they took.
+        cached: answers that were known, and not asked for again.
         failures: what went wrong, in its order.
         given_up: requests that got no answer, however often they were sent.
         stopped: whether `most` or `most_cost` was reached.
@@ -54,6 +64,8 @@ class Judged:
     counted: int = 0
     aside: list[str] = field(default_factory=list)
     cost: float = 0.0
+    tokens: float = 0.0
+    cached: int = 0
     failures: list[str] = field(default_factory=list)
     given_up: list[Request] = field(default_factory=list)
     stopped: bool = False
@@ -61,6 +73,10 @@ class Judged:
 
 class Unreadable(Exception):
     """A line is no answer."""
+
+
+class Unknown(Unreadable):
+    """A line answers no request that waits."""
 
 
 class Process:
@@ -147,9 +163,9 @@ class Judging:
     "other_doc_id": "b", "round": 1, "number": 1}`; a is to be shown first. What is
     known of `query_text`, `doc_text` and `other_doc_text` follows. The answer
     has the same id and `preference` (above 0: doc_id is better; below 0: the other; 0:
-    a tie) or `winner` (one of the two, or "tie"). It may have `cost`, `judge`,
-    `probability` (that doc_id is better), `seconds`, `time`, and `bad` (documents).
-    With inference, one pair of a query is asked at a time.
+    a tie) or `winner` (one of the two, or "tie"). It may have `cost`, `tokens`,
+    `judge`, `probability` (that doc_id is better), `seconds`, `time`, and `bad`
+    (documents). With inference, one pair of a query is asked at a time.
     """
 
     tournament: Tournament
@@ -160,6 +176,7 @@ class Judging:
     window: int
     most: int | None
     most_cost: float | None
+    orders: str
     progress: Progress | None
     given: dict[str, Any]
     _done: Judged = field(default_factory=Judged)
@@ -167,8 +184,15 @@ class Judging:
     _failed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     _pending: deque[Request] = field(default_factory=deque)
     _waiting: dict[str, Request] = field(default_factory=dict)
+    _unreadable: DataError | None = None
+    _halves: dict[Any, dict[str, Any]] = field(default_factory=dict)
+    _prompts: dict[str, Record] = field(default_factory=dict)
+    _outbox: deque[Record] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
+        check_choice("orders", self.orders, ORDERS)
+        if self.orders == "both" and self.tournament.settings.sides == "both":
+            raise UsageError("each judge sees both orders already: leave orders out")
         for name in ("seconds", "window", "most", "most_cost"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
@@ -178,12 +202,15 @@ class Judging:
 
     def run(self) -> Judged:
         """Start the program, again and again, until nothing is left to ask."""
-        silent = 0
+        silent, self._began = 0, time.monotonic()
+        self._cache = _Cache(self.tournament.folder / CACHE, self.command, self.name)
         self._texts = self.tournament.texts_by_id(**self.given, progress=self.progress)
         with self.tournament.adding() as self._appender:
             while self._refill():
                 before = self._done.counted
                 why = self._one_process()
+                if self._unreadable:
+                    raise self._unreadable
                 if not why:
                     continue
                 self._done.failures.append(why)
@@ -198,10 +225,12 @@ class Judging:
     def _one_process(self) -> str:
         """Let one process of the program judge; return what it failed at, or ""."""
         sent = self._done.sent
-        process = Process(self.command)
-        why = ""
+        process, why = None, ""
         try:
-            while self._send(process):
+            while self._ask():
+                process = process or Process(self.command)
+                while self._outbox:
+                    process.send(self._outbox.popleft())
                 try:
                     line = process.lines.get(timeout=self.seconds)
                 except queue.Empty:
@@ -212,40 +241,73 @@ class Judging:
                     why = f"ended with status {process.wait()}, {left} unanswered"
                     break
                 self._take(line)
+                if self._unreadable:
+                    why = "gave an answer that cannot be read"
+                    break
                 if self._useless > max(_USELESS, self.window):
                     raise self._useless_program(
                         f"{self._useless} answers in a row do not count; the last: "
                         f"{self._done.aside[-1]}"
                     )
         finally:
-            for line in process.stop(gently=not why):
-                self._take(line)
-            record = {"what": "calls", "command": self.command, "judge": self.name}
-            record |= {"sent": self._done.sent - sent, "failed": why}
-            record |= _paths(self.given)
-            self.tournament.state.take_call(record)
-            self._appender.append([record])
+            if process:
+                self._end(process, sent, why)
         return why
 
-    def _send(self, process: Process) -> bool:
-        """Send requests until enough wait; return whether one does."""
+    def _end(self, process: Process, sent: int, why: str) -> None:
+        """End a process; keep what it has still answered, and that it was called."""
+        for line in process.stop(gently=not why):
+            self._take(line)
+        record = {"what": "calls", "command": self.command, "judge": self.name}
+        record |= {"sent": self._done.sent - sent, "failed": why}
+        record |= _paths(self.given)
+        self.tournament.state.take_call(record)
+        self._appender.append([record])
+
+    def _ask(self) -> bool:
+        """Have requests sent until enough wait; return whether one does."""
         while len(self._waiting) < self.window and self._refill():
             request = self._pending.popleft()
-            self._done.sent += 1
-            name = str(self._done.sent)
-            self._waiting[name] = request
-            fields = "query_id", "doc_id", "other_doc_id", "round", "number"
-            about: dict[str, Any] = dict(zip(fields, request, strict=False))
-            texts = {
-                name.replace("_id", "_text"): saying[about[name]]
-                for name, saying in self._texts.items()
-                if about[name] in saying
-            }
-            process.send({"id": name, **about, **texts})
+            turned = request._replace(first=request.second, second=request.first)
+            for shown in (request, turned) if self.orders == "both" else (request,):
+                self._request(shown)
         if self.progress is not None:
-            left = len(self._pending) + len(self._waiting)
-            self.progress("answers", self._done.counted, self._done.counted + left)
+            each, done = 2 if self.orders == "both" else 1, self._done.counted
+            calls = len(self._pending) * each + len(self._waiting)
+            self.progress(self._stage(calls), done, done + -(-calls // each))
         return bool(self._waiting)
+
+    def _request(self, request: Request) -> None:
+        """Have a request sent, unless the cache has its answer."""
+        done = self._done
+        name = str(done.sent + done.cached + 1)
+        self._waiting[name] = request
+        fields = "query_id", "doc_id", "other_doc_id", "round", "number"
+        about: dict[str, Any] = dict(zip(fields, request, strict=False))
+        prompt = about | {
+            key.replace("_id", "_text"): saying[about[key]]
+            for key, saying in self._texts.items()
+            if about[key] in saying
+        }
+        if answer := self._cache.get(prompt):
+            done.cached += 1
+            self._take(json.dumps({"id": name, **answer}).encode())
+            return
+        done.sent += 1
+        self._prompts[name] = prompt
+        self._outbox.append({"id": name, **prompt})
+
+    def _stage(self, calls: int) -> str:
+        """Describe what was paid so far, and how long what is open now will take."""
+        done = self._done
+        words = [counted(done.sent, "call")]
+        words += [f"{done.cached} known"] if done.cached else []
+        words += [f"cost {done.cost:.4g}"] if done.cost else []
+        words += [f"{done.tokens:,.0f} tokens"] if done.tokens else []
+        if answered := done.sent - len(self._waiting):
+            seconds = (time.monotonic() - self._began) / answered * calls
+            words.append(f"about {_duration(seconds)} left of what is open now")
+        return f"answers: {', '.join(words)}"
 
     def _refill(self) -> bool:
         """List what is open and waits for no answer; return whether anything is."""
@@ -286,41 +348,49 @@ class Judging:
             request = self._waiting.pop(str(fields.get("id")), None)
             if request is None:
                 name = fields.get("id")
-                raise Unreadable(f"no request waits for an answer with the id {name!r}")
+                raise Unknown(f"no request waits for an answer with the id {name!r}")
             more |= {
                 name: _number(fields, name, *_NUMBERS[name])
                 for name in _NUMBERS
                 if fields.get(name) is not None
             }
             self._done.cost += more.get("cost", 0.0)
-            self._count(request, fields, more)
+            self._done.tokens += more.get("tokens", 0.0)
+            prompt = self._prompts.pop(str(fields["id"]), None)
+            if self._count(request, fields, more) and prompt:
+                self._cache.add(prompt, fields)
         except Unreadable as error:
-            if not (self._done.counted or self._done.aside):
-                warnings.warn(
-                    f"{self.command}: its first answer does not count: {error}, found "
-                    f"{shorten(text)}; an answer is such as "
-                    '{"id": "1", "preference": 1}',
-                    DataWarning,
-                    stacklevel=outside(),
-                )
             record = {"what": "aside", "why": str(error), "said": text[:_LONGEST]}
             self._keep([record | more])
             if request is not None:
                 self._fail(request)
+            if isinstance(error, Unknown):
+                return
+            self._unreadable = DataError(
+                f"an answer cannot be read: {error}, found {shorten(text, _SHOWN)}",
+                where=self.command,
+                mend='An answer is such as {"id": "1", "preference": 1}. Mend the '
+                "program; the same call goes on.",
+            )
 
-    def _count(self, request: Request, fields: Record, more: Record) -> None:
-        """Count the answer to a request."""
+    def _count(self, request: Request, fields: Record, more: Record) -> bool:
+        """Count an answer; return whether it counts, or is half of one."""
         judge = fields.get("judge", self.name)
         if judge is not None and not (isinstance(judge, str) and judge.isprintable()):
             raise Unreadable(f"expected a name as judge, found {judge!r}")
         two, bad = (request.first, request.second), fields.get("bad", [])
         if not isinstance(bad, list) or not all(d in two for d in bad):
             raise Unreadable(f"expected documents of the request as bad, found {bad!r}")
-        sign = _sign_of(fields, two, bad)
+        sign, shown = _sign_of(fields, two, bad), request.first
+        if self.orders == "both":
+            both = self._both(request, sign, bad, more)
+            if both is None:
+                return True
+            sign, bad, more, shown = both
         if bad:
             more["bad"] = bad
         state = self.tournament.state
-        answers = [Answer(request.query, *two, sign, two[0], judge)]
+        answers = [Answer(request.query, *two, sign, shown, judge)]
         answers += [Answer(request.query, d, None, -1, None, judge) for d in bad]
         records = []
         for answer in answers:
@@ -332,8 +402,33 @@ class Judging:
                 records.append(aside(record, why))
             # Else its round is over, which is fine.
         self._keep(records)
-        if not any(r["what"] == "answer" for r in records):  # nor would the same again
-            self._done.given_up.append(request)
+        if any(r["what"] == "answer" for r in records):
+            return True
+        self._done.given_up.append(request)  # the same again would count no more
+        return False
+
+    def _both(
+        self, request: Request, sign: int, bad: list[str], more: Record
+    ) -> tuple[int, list[str], Record, None] | None:
+        """Make one answer of those in both orders, once both are there.
+
+        A document is better if both say so; else it is a tie.
+        """
+        key = (*self._key(request), request.number)
+        halves = self._halves.setdefault(key, {})
+        halves[request.first] = (sign, bad, more)
+        if len(halves) < 2:
+            return None
+        other, other_bad, other_more = self._halves.pop(key)[request.second]
+        merged = other_more | more
+        for name in _PAID:
+            if name in merged:
+                merged[name] = more.get(name, 0.0) + other_more.get(name, 0.0)
+        if "probability" in more and "probability" in other_more:
+            turned = 1 - other_more["probability"]
+            merged["probability"] = (more["probability"] + turned) / 2
+        agreed = sign if sign == -other else 0
+        return agreed, sorted({*bad, *other_bad}), merged, None
 
     def _keep(self, records: list[Record]) -> None:
         """Write records that were counted, or are to be kept aside."""
@@ -399,3 +494,48 @@ def _sign_of(fields: Record, two: tuple[str, str], bad: list[str]) -> int:
     if winner == "tie":
         return 0
     raise Unreadable(f"expected preference, or a document or tie as winner: {winner!r}")
+
+
+def _duration(seconds: float) -> str:
+    """Word a time roughly."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+class _Cache:
+    """Answers of a program by prompt, in a file that is only ever added to.
+
+    The prompt is all that a request shows, and which of several judges of the pair is
+    asked; it is of one command and one name.
+    """
+
+    def __init__(self, path: Path, command: str, name: str | None):
+        self._path, self._of, self._known, self._cut = path, [command, name], {}, ""
+        if path.exists():
+            lines = path.read_bytes().splitlines(keepends=True)
+            self._cut = "" if lines and lines[-1].endswith(b"\n") else "\n"
+            for line in lines:
+                with suppress(ValueError, KeyError, TypeError):  # a line cut short
+                    record = json.loads(line)
+                    self._known[record["prompt"]] = record["answer"]
+
+    def _name(self, prompt: Record) -> str:
+        shown = {name: value for name, value in prompt.items() if name != "round"}
+        text = json.dumps([*self._of, shown], sort_keys=True)
+        return blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def get(self, prompt: Record) -> Record | None:
+        """Return the answer, which costs nothing now."""
+        return self._known.get(self._name(prompt))
+
+    def add(self, prompt: Record, fields: Record) -> None:
+        """Keep an answer."""
+        answer = {k: v for k, v in fields.items() if k not in ("id", *_PAID)}
+        name = self._name(prompt)
+        self._known[name] = answer
+        line = json.dumps({"prompt": name, "answer": answer})
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(f"{self._cut}{line}\n")
+        self._cut = ""

@@ -254,6 +254,7 @@ class Tournament:
         window: int = 16,
         most: int | None = None,
         most_cost: float | None = None,
+        orders: str = "one",
         topics: Any = None,
         texts: Any = None,
         progress: Progress | None = None,
@@ -261,7 +262,8 @@ class Tournament:
         """Let a program judge what is open, until all is decided.
 
         Each answer is on disk before the next is read; the same call goes on where
-        one was stopped. docs/asking.md says what the program reads and writes.
+        one was stopped. An answer to an equal request is not asked for again.
+        docs/asking.md says what the program reads and writes.
 
         Args:
             command: the program and its arguments.
@@ -272,17 +274,20 @@ class Tournament:
             window: requests that wait for an answer at a time.
             most: requests in all.
             most_cost: no more is asked when the answers have cost so much.
+            orders: `one`: that of the request; `both`: a pair is asked twice, for one
+                answer, which is a tie where the two differ.
             topics: what queries ask, as of `read_topics`: requests show it.
             texts: what documents say, as of `read_texts`.
             progress: is told how far it is.
 
         Raises:
             UsageError: a limit is none, or another process adds answers.
-            DataError: the program cannot be started, or gives no answers.
+            DataError: the program cannot be started, or gives no answers, or one that
+                cannot be read.
         """
         from pgcjax.asking.program import Judging
 
-        limits = seconds, retries, window, most, most_cost
+        limits = seconds, retries, window, most, most_cost, orders
         given = {"topics": topics, "texts": texts}
         return Judging(self, command, name, *limits, progress, given).run()
 

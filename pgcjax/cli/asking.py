@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pgcjax.asking.choices import INFER, LEVELS, SIDES, VOTE_LINES
+from pgcjax.asking.choices import INFER, LEVELS, ORDERS, SIDES, VOTE_LINES
 from pgcjax.cli.commands import cli
 from pgcjax.cli.formats import print_line
 from pgcjax.cli.options import (
@@ -280,6 +280,12 @@ def finish(
     metavar="X",
     help="Send no more when the answers have cost X.",
 )
+@choice_option(
+    "--orders",
+    allowed=ORDERS,
+    help="Ask about a pair in one order, or in both for one answer, which is a tie "
+    "where the two differ.",
+)
 @text_options
 @encoding_option
 @file_memory_option
@@ -295,9 +301,11 @@ def judge_(state: str, command: str, name: str | None, **limits: Any) -> None:
         say(f"warning: {command}: {why}", always=True)
     for why in done.aside[:_SAID]:
         say(f"warning: {command}: kept aside: {why}", always=True)
+    more = f", {done.tokens:,.0f} tokens" if done.tokens else ""
+    more += f", {counted(done.cached, 'answer')} known before" if done.cached else ""
     say(
         f"{counted(done.sent, 'request')} sent, {counted(done.counted, 'answer')} "
-        f"counted, cost {done.cost:g}"
+        f"counted, cost {done.cost:g}{more}"
     )
     if done.given_up:
         raise DataError(

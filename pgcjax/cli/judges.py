@@ -1,43 +1,51 @@
-"""The verb that compares the orders of runs by different judges: judges."""
+"""The verb that compares judges, by the orders of runs or by their votes: compare."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from pgcjax._version import __version__
 from pgcjax.cli.commands import judgments
 from pgcjax.cli.formats import format_of, format_option, print_findings
+from pgcjax.cli.judgments import lengths_option
 from pgcjax.cli.options import (
+    FILE,
     REAL,
     WHOLE,
     choice_option,
     coefficient_option,
     files_option,
     float32_option,
+    is_by_hand,
     measure_option,
     memory_option,
     output_option,
     prefs_format_option,
     run_options,
-    runs_argument,
     split_pairs,
     spreadsheet_option,
     write_table,
 )
-from pgcjax.errors import Progress
-from pgcjax.io.choices import MISSING, ORDERS, TABLE_SUFFIXES
+from pgcjax.errors import Progress, listed
+from pgcjax.io.choices import MISSING, ORDERS, PAGE_SUFFIXES, TABLE_SUFFIXES
 from pgcjax.reporting.progress import ProgressDisplay, say
-from pgcjax.stats.choices import CORRECTIONS, RANK_INTERVALS
+from pgcjax.stats.choices import CORRECTIONS, INCOMPLETE, RANK_INTERVALS
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pgcjax.judging.two_judges import JudgeComparison
     from pgcjax.stats.judge_orders import JudgeOrders
 
 SHOWN = ("judges", "pairs", "flips", "runs")
+OF_VOTES: tuple[str, ...] = ("judges", "pairs", "queries", "documents")
 
 
 @judgments.command("compare")
-@runs_argument
+@click.argument(
+    "runs", nargs=-1, required=True, type=FILE, metavar="VOTES [VOTES] | RUN..."
+)
 @files_option("--prefs", help="Preferences that name judges; repeat for several files.")
 @click.option(
     "--source",
@@ -56,14 +64,23 @@ SHOWN = ("judges", "pairs", "flips", "runs")
     metavar="NAME",
     help="Compare this judge; repeat for several. By default all.",
 )
+@click.option(
+    "--before",
+    type=FILE,
+    metavar="FILE",
+    help="Of VOTES: those of the first judge from before, on the same pairs: does it "
+    "agree with the other as often as then?",
+)
+@lengths_option
 @run_options
 @measure_option("Of preferences, one; by default PGC.")
 @choice_option(
     "--show",
-    allowed=SHOWN,
+    allowed=[*SHOWN, *OF_VOTES[2:]],
     help="Correlations of the orders of runs by each two judges; the pairs of runs "
     "that two judges put in opposite orders; what votes that go with the place change "
-    "(--flips of pairs judged in both orders); or the leaderboards.",
+    "(--flips of pairs judged in both orders); or the leaderboards. Of VOTES: judges, "
+    "pairs, queries and documents.",
 )
 @coefficient_option
 @choice_option(
@@ -89,7 +106,10 @@ SHOWN = ("judges", "pairs", "flips", "runs")
 )
 @memory_option
 @format_option
-@output_option("Write what is shown at full precision")
+@output_option(
+    "Write what is shown at full precision, or of VOTES a page",
+    (*TABLE_SUFFIXES, *PAGE_SUFFIXES),
+)
 @output_option(
     "Write all scores, for report --judges",
     TABLE_SUFFIXES,
@@ -107,33 +127,33 @@ def judges(
     name_by: str,
     measures: list[str],
     show: str,
-    coefficients: tuple[str, ...],
-    interval: str,
-    correction: str,
-    alpha: float,
-    resamples: int,
-    seed: int,
     form: str | None,
     output: str | None,
     scores_output: str | None,
     spreadsheet: bool,
     **options: Any,
 ) -> None:
-    """Compare judges: do they order the runs alike, and what place has to do with it.
+    """Compare two judges by their votes, or judges by the orders of runs.
 
-    Runs are scored by the judgments of each judge alone; two judges are compared on the
-    queries that both judged. Intervals are of queries that are drawn again.
+    VOTES are those of two judges or versions of one, or of one file two judges
+    (--judge A --judge B): agreement, where they differ, and what sways one more.
+
+    With --prefs or --source, each RUN is scored by the judgments of each judge alone;
+    two judges are compared on the queries that both judged. Intervals are of queries
+    that are drawn again.
     """
-    if len(measures) > 1:
-        raise click.UsageError("judges are compared by one measure: name one")
-    printed = format_of(form)
+    printed, beside = format_of(form), (options.pop("before"), options.pop("lengths"))
+    if not (prefs or sources):
+        found = _compare_votes(runs, judges, prefs_format, *beside)
+        _show_votes(found, show, output, printed, spreadsheet)
+        return
+    _check_runs(measures, show, output, *beside)
     from pgcjax.engine.judges import compare_judges
     from pgcjax.io.runs import Options, open_runs
 
-    drawing: dict[str, Any] = {"interval": interval, "alpha": alpha}
-    drawing |= {"resamples": resamples, "seed": seed}
-    drawing |= {"coefficients": list(coefficients)}
-    testing = {"alpha": alpha, "correction": correction}
+    drawing: dict[str, Any] = {name: options.pop(name) for name in _DRAWING}
+    drawing["coefficients"] = list(drawing["coefficients"])
+    testing = {"alpha": drawing["alpha"], "correction": options.pop("correction")}
     with ProgressDisplay() as progress:
         given, table = _read(sources, prefs, prefs_format)
         result = compare_judges(
@@ -156,6 +176,96 @@ def judges(
         result.save(scores_output)
         say(f"wrote the scores of {len(result.boards)} judges to {scores_output}")
     print_findings(shown, printed, about)
+
+
+_DRAWING = ("interval", "alpha", "resamples", "seed", "coefficients")
+_OF_VOTES = {"runs", "judges", "before", "lengths", "show", "form", "output"}
+_OF_VOTES |= {"spreadsheet", "prefs_format"}
+
+
+def _check_runs(
+    measures: list[str],
+    show: str,
+    output: str | None,
+    before: str | None,
+    lengths: str | None,
+) -> None:
+    """Refuse, with RUNs, what is of VOTES alone."""
+    if len(measures) > 1:
+        raise click.UsageError("judges are compared by one measure: name one")
+    page = (output or "").lower().endswith(PAGE_SUFFIXES)
+    given = {"--before": before, "--lengths": lengths, "a page (-o)": page}
+    given[f"--show {show}"] = show not in SHOWN
+    for option in (option for option, value in given.items() if value):
+        raise click.UsageError(f"{option} is of VOTES, without --prefs and --source")
+
+
+def _compare_votes(
+    files: tuple[str, ...],
+    judges: tuple[str, ...],
+    prefs_format: str,
+    before: str | None,
+    lengths: str | None,
+) -> "JudgeComparison":
+    """Compare the judges of two files, or two judges of one."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = option.name or ""
+        if option.expose_value and name not in _OF_VOTES and is_by_hand(context, name):
+            raise click.UsageError(
+                f"{option.opts[0]} is of runs: give the judgments, too (--prefs FILE "
+                "or --source NAME=FILE)"
+            )
+    if len(files) > 2:
+        raise click.UsageError(
+            f"expected the votes of two judges, found {len(files)} files; to compare "
+            "orders of runs, give the judgments, too (--prefs FILE or --source "
+            "NAME=FILE)"
+        )
+    show = context.params["show"]
+    if show not in OF_VOTES:
+        raise click.UsageError(
+            f"--show {show} is of runs; of VOTES {listed(OF_VOTES, 4)}"
+        )
+    from pgcjax.io.votes.read import read_preferences
+    from pgcjax.judging.two_judges import compare
+
+    tables = [read_preferences(path, format=prefs_format) for path in files]
+    earlier = before and read_preferences(before, format=prefs_format)
+    stems = [Path(path).name.split(".")[0] for path in files]
+    named = len({*stems}) == 2 and len({*judges}) != 2
+    with ProgressDisplay() as progress:
+        return compare(
+            *tables,
+            judges=judges or None,
+            names=stems if named else None,
+            before=earlier,
+            lengths=lengths,
+            progress=progress.update,
+        )
+
+
+def _show_votes(
+    found: "JudgeComparison",
+    show: str,
+    output: str | None,
+    printed: str,
+    spreadsheet: bool,
+) -> None:
+    """Print and write what is asked for of two judges."""
+    of = (found.table, found.pairs, found.queries, found.documents)
+    table = dict(zip(OF_VOTES, of, strict=True))[show]
+    about = {**found.metadata, "show": show, "version": __version__}
+    for note in found.notes:
+        say(note)
+    if output and output.lower().endswith(PAGE_SUFFIXES):
+        from pgcjax.reporting.arena_page import report
+
+        report(found, output)
+        say(f"wrote {output}")
+    else:
+        write_table(table, output, about, spreadsheet=spreadsheet)
+    print_findings(table, printed, about)
 
 
 def _read(
@@ -194,3 +304,61 @@ def _shown(
         table = result.flips(**drawing, progress=progress)
         return table, [] if result.flipped else result.in_words(table), drawing
     return result.runs(), [], {}
+
+
+@judgments.command()
+@click.argument("judge_scores", type=FILE, metavar="JUDGE_SCORES")
+@click.argument("people_scores", type=FILE, metavar="PEOPLE_SCORES")
+@click.option(
+    "--judge-runs",
+    multiple=True,
+    required=True,
+    metavar="RUN",
+    help="Made with the judge, or with a model of its family; repeat for several.",
+)
+@measure_option("Which one, if SCORES are of several.")
+@click.option(
+    "--show",
+    type=click.Choice(("lifts", "runs")),
+    default="lifts",
+    show_default=True,
+    help="How far named runs are lifted; or all runs with their corrected ranks.",
+)
+@choice_option("--missing", allowed=INCOMPLETE, help="As of compare.")
+@click.option("--alpha", type=REAL, default=0.05, show_default=True)
+@click.option("--seed", type=WHOLE, default=0, show_default=True)
+@memory_option
+@format_option
+@output_option("Write what is shown at full precision")
+@spreadsheet_option
+def circular(
+    judge_scores: str,
+    people_scores: str,
+    judge_runs: tuple[str, ...],
+    measures: list[str],
+    show: str,
+    form: str | None,
+    output: str | None,
+    spreadsheet: bool,
+    memory: str | None,
+    **settings: Any,
+) -> None:
+    """Does a judge lift runs that were made with it above what people say of them?
+
+    Both files are scores of the same runs, as of evaluate. A lift is how far a run is
+    above the line of the judge's scores of the other runs over people's.
+    """
+    if len(measures) > 1:
+        raise click.UsageError("name one measure")
+    printed = format_of(form)
+    from pgcjax.stats.circularity import circular as lifts
+
+    settings["measure"] = measures[0] if measures else None
+    with ProgressDisplay() as progress:
+        settings["progress"] = progress.update
+        found = lifts(judge_scores, people_scores, judge_runs, **settings)
+    table = found.table if show == "lifts" else found.runs
+    for note in found.notes:
+        say(note)
+    write_table(table, output, found.metadata, spreadsheet=spreadsheet)
+    print_findings(table, printed, found.metadata)

@@ -29,7 +29,7 @@ _judge_option = click.option(
     metavar="NAME",
     help="Only what this judge says; repeat for several. By default all judges.",
 )
-_lengths_option = click.option(
+lengths_option = click.option(
     "--lengths",
     type=FILE,
     metavar="FILE",
@@ -131,7 +131,7 @@ def agree(
 
 @judgments.command()
 @_votes_options
-@_lengths_option
+@lengths_option
 @_covariates_option
 @_families_option
 @click.option(
@@ -180,7 +180,7 @@ def audit(
 
 @judgments.command()
 @_votes_options
-@_lengths_option
+@lengths_option
 @_covariates_option
 @_families_option
 @choice_option(

@@ -67,7 +67,8 @@ def explain(
         preferences: of judges; these and the other judgments are as of `evaluate`.
         qrels: grades.
         intent_qrels: grades per intent.
-        intents: and `context`, as of `evaluate`.
+        intents: as of `evaluate`.
+        context: likewise.
         measure: by default PGC, or Compat of grades alone; `RBO` compares two runs.
         order: of documents in a run: `trec`, `clarke` or `rank`.
         float32: as of `evaluate`.

@@ -42,6 +42,7 @@ from pgcjax.judging.intervals import (
 from pgcjax.judging.logistic import LogisticFit, fit_votes
 from pgcjax.judging.swayed import Swayed
 from pgcjax.judging.votes import read_judgments
+from pgcjax.later import stats
 
 ALL = "all judges"
 
@@ -109,7 +110,7 @@ def audit(
         UsageError: an unknown judge, or covariate. DataError: a row is malformed.
     """
     table, refused = _compared(preferences, covariates)
-    votes, double = _votes(table, lengths), double_votes(table)
+    votes, double = votes_by_pair(table, lengths), double_votes(table)
     named = sorted({*votes["judge"]} - {""})
     _refuse_unknown({*people, *(judges or ())}, named)
     swayed = Swayed(table, covariates, lengths, families)
@@ -153,7 +154,7 @@ def _refuse_unknown(judges: set[str], named: list[str]) -> None:
         raise UsageError(f"no judge {judge!r}; {there}")
 
 
-def _votes(table: pd.DataFrame, lengths: Any) -> pd.DataFrame:
+def votes_by_pair(table: pd.DataFrame, lengths: Any) -> pd.DataFrame:
     """Lay votes out by pair, signs and all that sways for its low document."""
     doc, other = (table[c].to_numpy(object) for c in ("doc_id", "other_doc_id"))
     turned = np.where(doc > other, -1.0, 1.0)
@@ -182,12 +183,12 @@ def _alone(
     """Probe a judge, or all together, by own votes alone.
 
     Args:
-        votes: of the judge, as of `_votes`.
+        votes: of the judge, as of `votes_by_pair`.
         double: of the judge, as of `double_votes`.
         refused: how often the judge gave no answer.
     """
     yield _swap(votes, double)
-    yield _first(votes)
+    yield first_odds(votes)
     yield length_odds(votes)
     item, n = votes["item"].to_numpy(), len(votes)
     ties = np.bincount(item, votes["sign"] == 0)
@@ -227,7 +228,7 @@ def _showings(votes: pd.DataFrame) -> pd.DataFrame:
     return both.reindex(columns=[1.0, -1.0]).dropna()
 
 
-def _first(votes: pd.DataFrame) -> Finding:
+def first_odds(votes: pd.DataFrame) -> Finding:
     """Return the odds of preferring what stands first, by pairs in both orders."""
     if votes["first"].isna().all():
         return not_asked("first", 0, _NO_FIRST)
@@ -416,15 +417,21 @@ def _contradicted(row: Any) -> Finding:
     return Finding("at odds", of, share, low, high, row.others, verdict)
 
 
-def agreement(of: str, table: Int64[np.ndarray, "3 3"]) -> Finding:
+def agreement(
+    of: str,
+    table: Int64[np.ndarray, "3 3"],
+    clusters: Int64[np.ndarray, "clusters 3 3"] | None = None,
+) -> Finding:
     """Measure agreement beyond chance; which document is which means nothing.
 
     Args:
         of: with whom.
         table: how often the judge says the row's, and the other the column's.
+        clusters: the same of pairs that go together, such as those of a query; by
+            default each pair is by itself.
 
-    Source: Cohen 1960; the standard error by leaving out each pair (jackknife), on the
-    scale of log(1 - κ).
+    Source: Cohen 1960; the standard error by leaving out each cluster (jackknife), on
+    the scale of log(1 - κ).
     """
     n = int(table.sum())
     if n < FEWEST:
@@ -433,21 +440,24 @@ def agreement(of: str, table: Int64[np.ndarray, "3 3"]) -> Finding:
     value = kappa(both_ways(table))
     if isnan(value):
         return not_asked("agreement", n, "both always say one and the same", of)
-    # Each pair left out: those of one cell alike.
-    cells, without = table.ravel(), np.zeros(9)
-    for cell in np.flatnonzero(cells):
-        rest = cells - (np.arange(9) == cell)
-        without[cell] = kappa(both_ways(rest.reshape(3, 3)))
+    if clusters is None:  # pairs of one cell move it alike
+        cells, left_out = table.ravel(), np.eye(9, dtype=np.int64).reshape(9, 3, 3)
+    else:
+        cells, left_out = np.ones(len(clusters), np.int64), clusters
+    size, without = int(cells.sum()), np.zeros(len(cells))
+    for i in np.flatnonzero(cells):
+        without[i] = kappa(both_ways(table - left_out[i]))
     without = np.where(np.isnan(without), 1.0, without)
-    mean = float(cells @ without) / n
-    error = sqrt((n - 1) / n * float(cells @ (without - mean) ** 2))
+    mean = float(cells @ without) / size
+    error = sqrt((size - 1) / size * float(cells @ (without - mean) ** 2))
+    z = Z if clusters is None else float(stats.t.isf(0.025, max(1, size - 1)))
     if value < 1:
         # Of what lacks of 1 the logarithm is nearer to normal.
-        ratio = exp(Z * error / (1 - value))
+        ratio = exp(z * error / (1 - value))
         low, high = 1 - (1 - value) * ratio, 1 - (1 - value) / ratio
     else:
         both = both_ways(table).sum(axis=0) / (2 * n)
         chance = float(both @ both)
-        low, high = (wilson(n, n)[0] - chance) / (1 - chance), 1.0
+        low, high = (wilson(size, size)[0] - chance) / (1 - chance), 1.0
     word = next(word for most, word in AGREEMENT.items() if value <= most)
     return Finding("agreement", of, value, max(-1.0, low), high, n, word)

@@ -13,7 +13,8 @@ from pgcjax.errors import Progress, counted
 from pgcjax.io.votes.double import FLIPPED, KINDS, double_votes
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.judging.audit import ALL, audit
-from pgcjax.reporting import bar_plots, heat_maps, page
+from pgcjax.judging.two_judges import JudgeComparison
+from pgcjax.reporting import bar_plots, figures, heat_maps, page
 from pgcjax.reporting.judgment_analysis import Choices, analyse
 from pgcjax.reporting.page import (
     Page,
@@ -35,7 +36,7 @@ def report(
     preferences: Any,
     path: str | os.PathLike,
     *,
-    title: str = "Arena",
+    title: str | None = None,
     level: float = 0.95,
     seed: int = 0,
     progress: Progress | None = None,
@@ -44,8 +45,9 @@ def report(
 
     Args:
         preferences: what `read_preferences` takes; documents are answers of systems.
+            Or what `compare` returns: a page about two judges.
         path: an .html file, or an .md file with figures in a folder beside it.
-        title: of the page.
+        title: of the page; by default Arena, or the judges.
         level: of intervals, and of all ranks together.
         seed: of the draws behind ranks.
         progress: called with `(stage, done, total)`.
@@ -55,8 +57,10 @@ def report(
             or the file cannot be written.
     """
     page.ready(path)
-    made = arena(preferences, title=title, level=level, seed=seed, progress=progress)
-    return page.write(made, path)
+    if isinstance(preferences, JudgeComparison):
+        return page.write(two_judges(preferences, title), path)
+    settings: dict[str, Any] = {"level": level, "seed": seed, "progress": progress}
+    return page.write(arena(preferences, title=title or "Arena", **settings), path)
 
 
 def arena(
@@ -195,3 +199,37 @@ def _audit(table: pd.DataFrame, progress: Progress | None) -> list[Section]:
         if len(part)
     ]
     return [Section("Audit of the judges", [*parts, *found.notes])]
+
+
+def two_judges(found: JudgeComparison, title: str | None = None) -> Page:
+    """Make a page about two judges: agreement, bias, and where they differ."""
+    a, b = found.judges
+    known = found.table[found.table["estimate"].notna()]
+    absent = found.table[found.table["estimate"].isna()]
+    numbers = table_of(
+        known.rename(columns={"a": a, "b": b}),
+        "Estimates with 95 % intervals; of first and longer, odds and their ratio",
+    )
+    why_not = [f"{row.statistic} is {row.verdict}" for row in absent.itertuples()]
+    ranks = Picture("ranks", figures.figure(found, None, None), "Ranks by both judges.")
+    counts = found.answers.rename_axis(f"{a} says").reset_index()
+    parts: list[Part] = [
+        first_rows(found.queries, "Queries, the most opposite decisions first", _ROWS),
+        first_rows(
+            found.pairs,
+            f"Pairs decided in opposite ways: {a} prefers doc_id, {b} the other one",
+            _ROWS,
+        ),
+    ]
+    answers = f"Answers by {a} (rows) and {b} (columns), each pair both ways round"
+    sections = [
+        Section("How far two judges agree", [*found.notes, numbers, *why_not]),
+        Section("Answers", [table_of(counts, answers)]),
+        Section("Where they differ", parts),
+        Section(
+            "Order of documents",
+            [ranks, first_rows(found.documents, "By Bradley and Terry's model", _ROWS)],
+        ),
+    ]
+    used = {"version": __version__, **found.metadata}
+    return Page(title or f"{a} and {b}", sections, used)

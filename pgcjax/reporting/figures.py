@@ -142,6 +142,14 @@ def _judge_orders(finding: Any, axes: "Axes | None") -> "Figure":
     return bar_plots.dots(rows, ["judge_a", "judge_b"], "value", label, axes=axes)
 
 
+def _judge_comparison(finding: Any, axes: "Axes | None") -> "Figure":
+    ends = {"low": finding.documents["rank_a"], "high": finding.documents["rank_b"]}
+    names = [name for name in ("query_id", "doc_id") if name in finding.documents]
+    table, (a, b) = finding.documents.assign(**ends), finding.judges
+    label = f"rank by {a}; the line ends at the rank by {b}"
+    return bar_plots.dots(table, names, "rank_a", label, axes=axes)
+
+
 def _contradictions(finding: Any, axes: "Axes | None") -> "Figure":
     ends = {"low": finding.table["minimum"], "high": finding.table["greedy"]}
     table = finding.table.assign(**ends)
@@ -224,6 +232,10 @@ WHOLE: dict[str, _Draw] = {
     "GradeAgreement": _grades,
     "Audit": _audit,
     "JudgeOrders": _judge_orders,
+    "JudgeComparison": _judge_comparison,
+    "Circularity": lambda finding, axes: bar_plots.dots(
+        finding.table, ["run_id"], "lift", "lift by the judge above people", axes=axes
+    ),
     "Contradictions": _contradictions,
     "Fit": _fit,
     "ContextPrediction": _prediction,

@@ -66,11 +66,16 @@ class ProgressDisplay:
             _bar = None
 
     def update(self, stage: str, done: int, total: int) -> None:
-        """Report that `done` of `total` steps of a stage are done."""
+        """Report that `done` of `total` steps of a stage are done.
+
+        What follows `: ` in the stage may change from call to call.
+        """
+        name, _, note = stage.partition(": ")
         if _bar is not None:
-            if stage not in self._tasks:
-                self._tasks[stage] = _bar.add_task(stage, total=total)
-            _bar.update(self._tasks[stage], completed=done, total=total)
+            if name not in self._tasks:
+                self._tasks[name] = _bar.add_task(name, total=total)
+            task = self._tasks[name]
+            _bar.update(task, completed=done, total=total, description=stage)
         elif not self._silent and time.monotonic() - self._last > self._every:
             self._last = time.monotonic()
-            say(f"{stage} {done}/{total}")
+            say(f"{name} {done}/{total}{f', {note}' if note else ''}")

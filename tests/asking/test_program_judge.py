@@ -3,7 +3,6 @@
 import json
 import queue
 import sys
-import warnings
 
 import pytest
 
@@ -12,7 +11,6 @@ from pgcjax.asking import log, program
 from pgcjax.asking.state import status_lines as lines
 from pgcjax.errors import DataError, UsageError
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*its first answer does not count")
 QRELS = {"q": dict.fromkeys("abcd", 1), "r": dict.fromkeys("xyz", 2)}
 PAIRS = 9
 
@@ -107,7 +105,6 @@ def test_a_program_judges_to_the_end(tmp_path, stub, sides, infer):
     ("reply", "why"),
     [
         ([], "expected an object in JSON"),
-        ({"id": "no"}, "no request waits for an answer with the id 'no'"),
         ({}, "expected preference, or a document or tie as winner: None"),
         ({"winner": "z"}, "expected preference, or a document or tie as winner: 'z'"),
         ({"preference": "1"}, "expected a number as preference, found '1'"),
@@ -123,21 +120,37 @@ def test_a_program_judges_to_the_end(tmp_path, stub, sides, infer):
         ({"bad": ["z"]}, "expected documents of the request as bad, found ['z']"),
     ],
 )
-def test_answers_that_cannot_be_read(tmp_path, stub, reply, why):
-    """They are kept as they are, and the request is sent again, if not too often."""
-    tournament = start(tmp_path, {"q": {"a": 1, "b": 1}})
+def test_an_answer_that_cannot_be_read_stops_it_at_once(tmp_path, stub, reply, why):
+    """It is shown, and kept as it is; the same call goes on."""
+    tournament, asked = start(tmp_path), []
 
     def answer(request):
-        if isinstance(reply, dict) and request["id"] != "2":
-            return [{"id": request["id"]} | reply, *([None] if reply.get("id") else [])]
-        return [first_id(request)] if request["id"] == "2" else [reply, None]
+        asked.append(request)
+        if len(asked) < 3:
+            return [first_id(request)]
+        own = {"id": request["id"]} | reply if isinstance(reply, dict) else reply
+        return [own]
 
-    done, _ = stub(tournament, answer)
-    assert (done.sent, done.counted, done.aside) == (2, 1, [why])
-    (aside,) = pgcjax.ask.Tournament(tournament.folder).state.asides
+    with pytest.raises(DataError) as error:
+        stub(tournament, answer, window=1)
+    assert len(asked) == 3
+    again = pgcjax.ask.Tournament(tournament.folder)
+    (aside,) = again.state.asides
     assert aside["why"] == why and aside["from"] == "judge.py"
-    assert json.loads(aside["said"]) is not None
-    assert tournament.finish().top.values.tolist() == [["q", "a", 1.0]]
+    assert str(error.value) == (
+        f"judge.py: an answer cannot be read: {why}, found {aside['said']!r}. An "
+        'answer is such as {"id": "1", "preference": 1}. Mend the program; the same '
+        "call goes on."
+    )
+    done, _ = stub(again, lambda r: [first_id(r)])
+    assert (done.sent, done.counted, len(again.state.answers)) == (7, 7, PAIRS)
+
+
+def test_an_answer_to_nothing_is_kept_aside(tmp_path, stub):
+    tournament = start(tmp_path, {"q": {"a": 1, "b": 1}})
+    done, _ = stub(tournament, lambda r: [{"id": "no"}, first_id(r)])
+    why = "no request waits for an answer with the id 'no'"
+    assert (done.counted, done.aside) == (1, [why])
 
 
 def test_bad_documents(tmp_path, stub):
@@ -207,24 +220,88 @@ def test_limits(tmp_path, stub):
         tournament.judge("judge.py", retries=-1)
 
 
-def test_the_first_answer_that_does_not_count_is_told_of_at_once(tmp_path, stub):
-    """Before the time limit of the program, and but once."""
-    tournament, told = start(tmp_path, {"q": {"a": 1, "b": 1}}), []
+def test_an_equal_request_is_answered_once(tmp_path, stub):
+    """A tournament that starts again asks nothing that was asked before."""
+    texts = {"topics": {"q": "one", "r": "two"}}
+    tournament = start(tmp_path)
+    done, _ = stub(tournament, lambda r: [first_id(r, cost=2, tokens=10)], **texts)
+    assert (done.sent, done.cached, done.cost, done.tokens) == (PAIRS, 0, 18, 90)
+    votes = tournament.finish().votes.drop(columns="cost")
+
+    def again(**how):
+        (tournament.folder / log.NAME).unlink()
+        return stub(start(tmp_path), lambda r: [first_id(r)], **(texts | how))
+
+    done, started = again()
+    assert (done.sent, done.cached, done.cost, started) == (0, PAIRS, 0, 0)
+    found = pgcjax.ask.Tournament(tournament.folder).finish().votes
+    assert found.drop(columns="cost", errors="ignore").equals(votes)
+    # Another prompt, or another judge, is asked.
+    done, _ = again(topics={"q": "one", "r": "three"})
+    assert (done.sent, done.cached) == (3, PAIRS - 3)
+    done, _ = again(name="other")
+    assert (done.sent, done.cached) == (PAIRS, 0)
+    with (tournament.folder / program.CACHE).open("a") as file:
+        file.write('{"prompt": "cut sh')  # as where it was killed
+    assert again(name="third")[0].cached == 0
+    assert again()[0].cached == again(name="third")[0].cached == PAIRS
+
+
+@pytest.mark.parametrize("place", [False, True])
+def test_both_orders_make_one_answer(tmp_path, stub, place):
+    """Of a judge that goes with the place, all are ties."""
+    tournament, asked = start(tmp_path), []
 
     def answer(request):
-        if request["id"] == "2":  # the first has had its answer
-            told.extend(str(warning.message) for warning in warned)
-            return [first_id(request)]
-        return ["A is better", {"id": request["id"], "winner": "A"}]
+        asked.append((request["query_id"], request["doc_id"], request["other_doc_id"]))
+        own = first_id(request, cost=1, tokens=5, probability=0.9)
+        return [own | {"winner": request["doc_id"]} if place else own]
 
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        done, _ = stub(tournament, answer)
-    assert done.counted == 1 and len(done.aside) == 2
-    assert told == [
-        "judge.py: its first answer does not count: expected an object in JSON, found "
-        '\'"A is better"\'; an answer is such as {"id": "1", "preference": 1}'
-    ]
+    done, _ = stub(tournament, answer, orders="both")
+    assert (done.sent, done.counted, done.cost, done.tokens) == (18, PAIRS, 18, 90)
+    assert {*asked} == {(q, b, a) for q, a, b in asked} and len({*asked}) == 18
+    votes = tournament.finish().votes
+    assert len(votes) == PAIRS and (votes["cost"] == 2).all()
+    better = votes[["doc_id", "other_doc_id"]].min(axis=1) == votes["doc_id"]
+    assert votes["preference"].tolist() == (
+        [0] * PAIRS if place else (2.0 * better - 1).tolist()
+    )
+    assert votes.get("first") is None or votes["first"].isna().all()
+    assert (votes["probability"] == 0.5).all()
+    other = start(tmp_path / "other", sides="both")
+    with pytest.raises(UsageError, match="each judge sees both orders already"):
+        stub(other, answer, orders="both")
+
+
+@pytest.mark.parametrize("orders, calls", [("one", 5), ("both", 10)])
+def test_progress_tells_calls_cost_and_what_is_left(
+    tmp_path, stub, monkeypatch, orders, calls
+):
+    """A call takes a minute: of 9 pairs 4 are answered."""
+    monkeypatch.setattr(program, "_duration", lambda seconds: f"{seconds:.4g} s")
+    told = []
+    limits = {"window": 1, "orders": orders, "progress": lambda *of: told.append(of)}
+    clock = [0.0]
+    monkeypatch.setattr(program.time, "monotonic", lambda: clock[0])
+
+    def answer(request):
+        clock[0] += 60
+        return [first_id(request, cost=0.5, tokens=700)]
+
+    stub(start(tmp_path), answer, **limits)
+    (stage, *of) = next(of for of in told if of[1] == 4)
+    paid = calls * 4 // 5
+    assert of == [4, PAIRS] and stage.startswith(
+        f"answers: {calls} calls, cost {paid / 2:g}, {paid * 700:,} tokens, about "
+    )
+    assert stage.endswith(" s left of what is open now")
+
+
+@pytest.mark.parametrize(
+    "seconds, words", [(59.6, "60 s"), (150, "2 min"), (7100, "118 min"), (9000, "2 h")]
+)
+def test_durations(seconds, words):
+    assert program._duration(seconds) == words
 
 
 def test_status_recommends_the_program_that_judged(tmp_path, stub):

@@ -1,11 +1,13 @@
 """pgcjax judgments compare, and its section of a page, as users call them."""
 
+import io
 import json
 
 import pandas as pd
 import pytest
 
 import pgcjax as package
+from pgcjax.cli.judges import OF_VOTES
 from pgcjax.datasets.files import demo_folder
 
 pytestmark = [
@@ -27,7 +29,7 @@ def rows(text: str) -> list[list[str]]:
 
 
 def test_orders_and_a_file_are_those_of_python(pgcjax, here):
-    found = package.judgments.compare(RUNS, PREFS)
+    found = package.judgments.compare_orders(RUNS, PREFS)
     orders = found.orders(resamples=40, seed=3)
     done = pgcjax(
         "judgments", "compare", RUNS, "--prefs", PREFS, *DRAWN, "-o", "judges.csv"
@@ -93,7 +95,7 @@ def test_sources_and_votes_in_both_orders(pgcjax, here):
     done = pgcjax(*call, "--show", "flips", "--interval", "none", "--flips", "drop")
     assert done.code == 0, done.err
     named = {"model": "twice.csv", "all": PREFS}
-    found = package.judgments.compare(RUNS, sources=named)
+    found = package.judgments.compare_orders(RUNS, sources=named)
     assert found.flipped == {"model": (2, 1)}
     assert [row[:5] for row in rows(done.out)[1:]] == [
         [*row[:5]] for row in found.flips(interval="none").values.tolist()
@@ -145,18 +147,59 @@ def test_a_page_compares_judges(pgcjax, here, scores):
     assert "Judges against each other" not in (here / "page.html").read_text("utf-8")
 
 
+def test_two_judges_of_a_file_or_of_two_without_runs(pgcjax, here):
+    votes = pd.read_csv(PREFS)
+    for judge, name in (("j1", "new.csv"), ("j3", "people.csv")):
+        votes[votes["judge"] == judge].to_csv(here / name, index=False)
+    found = package.judgments.compare(PREFS, judges=("j1", "j3"))
+    line = ["judgments", "compare", PREFS, "--judge", "j1", "--judge", "j3"]
+    for show, table in {"judges": found.table, "queries": found.queries}.items():
+        done = pgcjax(*line, "--show", show, "--format", "csv", "-o", "two.csv")
+        assert done.code == 0, done.err
+        for text in (done.out, (here / "two.csv").read_text()):
+            read = pd.read_csv(io.StringIO(text), comment="#")
+            pd.testing.assert_frame_equal(read, table, check_dtype=False)
+    done = pgcjax(
+        "judgments", "compare", "new.csv", "people.csv", "--before", "new.csv"
+    )
+    assert rows(done.out)[1] == rows(pgcjax(*line).out)[1]
+    drift = ["drift", "0.6111", "0.6111", "0.0000", "0.0000", "0.0000", "1.0000", "72"]
+    assert rows(done.out)[-1] == [*drift, "no change seen; 0 of 72 answers changed"]
+    done = pgcjax("judgments", "compare", "new.csv", "people.csv", "-o", "page.html")
+    assert done.err.endswith("wrote page.html\n"), done.err
+    page = (here / "page.html").read_text("utf-8")
+    assert "<h1>new and people</h1>" in page and "<td>fair</td>" in page
+    for query in found.queries["query_id"]:
+        assert f"<td>{query}</td>" in page
+    assert package.judgments.report(found, here / "again.html").exists()
+
+
 def test_calls_that_cannot_be_meant(pgcjax, here):
     for arguments, message in (
         (
-            (),
-            "no judgments: give preferences=… or sources=…; --prefs FILE or --source "
-            "NAME=FILE on the command line",
+            ("--measure", "PGC"),
+            "-m is of runs: give the judgments, too (--prefs FILE or --source "
+            "NAME=FILE)",
         ),
         (
             ("--prefs", PREFS, "--float32", "--order", "rank"),
             "float32 rounds scores, and order=rank takes none: leave it out",
         ),
         (("--source", "x.csv"), "--source x.csv: expected NAME=FILE"),
+        (("--show", "runs"), f"--show runs is of runs; of VOTES {', '.join(OF_VOTES)}"),
+        (
+            (PREFS, PREFS),
+            "expected the votes of two judges, found 3 files; to compare orders of "
+            "runs, give the judgments, too (--prefs FILE or --source NAME=FILE)",
+        ),
+        (
+            ("--prefs", PREFS, "--before", PREFS),
+            "--before is of VOTES, without --prefs and --source",
+        ),
+        (
+            ("--prefs", PREFS, "--show", "queries"),
+            "--show queries is of VOTES, without --prefs and --source",
+        ),
         (
             ("--prefs", PREFS, "-m", "PGC,wpref"),
             "judges are compared by one measure: name one",

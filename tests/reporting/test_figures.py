@@ -85,7 +85,7 @@ def test_a_finding_of_nothing_is_an_empty_figure():
         {"query_id": "q", "doc_id": ["a", "b"], "other_doc_id": ["b", "a"]}
     ).assign(preference=[1.0, -1.0], judge="j", first=["a", "b"])
     runs = {"r": {"q": {"a": 2, "b": 1}}, "s": {"q": {"b": 2, "a": 1}}}
-    found = pgcjax.judgments.compare(runs, preferences=votes)
+    found = pgcjax.judgments.compare_orders(runs, preferences=votes)
     assert len(found.table) == 0
     assert "tau" in found.plot().axes[0].get_xlabel()
 

@@ -1,0 +1,439 @@
+"""Two judges, or two versions of one: how far they agree, and what sways one more."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import exp, log, nan, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Int
+
+from pgcjax.errors import DataError, Progress, UsageError, counted, listed
+from pgcjax.io.result import Result
+from pgcjax.io.votes.double import FLIPPED, double_votes
+from pgcjax.io.votes.read import read_preferences
+from pgcjax.judging.audit import agreement, first_odds, length_odds, votes_by_pair
+from pgcjax.judging.contingency import PLACE
+from pgcjax.judging.cycles import FEWEST_QUERIES
+from pgcjax.judging.intervals import FEWEST, Finding, not_asked, share_of
+from pgcjax.judging.majority import majority
+from pgcjax.judging.models import strengths
+from pgcjax.judging.votes import read_judgments
+from pgcjax.later import stats
+
+_PAIR = ["query_id", "low", "high"]
+_COLUMNS = ["statistic", "a", "b", "estimate", "low", "high", "p", "count", "verdict"]
+_BLOCKS = 50  # groups of clusters of which one at a time is left out
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeComparison(Result):
+    """How far two judges agree, and how they differ, on the pairs that both judged.
+
+    Attributes:
+        table: a row for each statistic: statistic, a and b (its value for each judge,
+            where each has one), estimate, low, high (95 % interval), p (of no
+            difference), count (of pairs, documents or queries) and verdict.
+        judges: their names.
+        answers: how often the first judge says the row's, the second the column's.
+        pairs: pairs that they decide in opposite ways: query_id, doc_id (that the first
+            judge prefers), other_doc_id; of the queries with most of them first.
+        queries: query_id, pairs, agree, opposite and, of documents that are of one
+            query, tau; those with the most opposite decisions first.
+        documents: query_id (of documents that are of one query), doc_id and by either
+            judge strength (Bradley-Terry) and rank; those that differ most first.
+    """
+
+    judges: tuple[str, str]
+    answers: pd.DataFrame
+    pairs: pd.DataFrame
+    queries: pd.DataFrame
+    documents: pd.DataFrame
+
+
+def compare(
+    a: Any,
+    b: Any = None,
+    *,
+    judges: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+    before: Any = None,
+    lengths: Any = None,
+    progress: Progress | None = None,
+) -> JudgeComparison:
+    """Compare two judges, or two versions of a judge, on the pairs that both judged.
+
+    Of several votes of a side on a pair, what most of them say counts; none, a tie.
+
+    Args:
+        a: votes of one judge or panel, as of `read_preferences`.
+        b: of the other; None: `a` has both, by name.
+        judges: the judge of `a`, and the judge of `b`; by default all votes of each
+            are one, and without `b` the two that `a` names.
+        names: what the two are called; by default as `judges`, or A and B.
+        before: votes of the first judge from before, on the same pairs: whether it
+            agrees with the second less or more than then (drift).
+        lengths: of documents, as of `audit`.
+        progress: called with `("comparing judges", done, total)`.
+
+    Source: intervals by leaving out queries (jackknife), or pairs if they are of fewer
+    than 10 queries; τ_b of Kendall 1945.
+
+    Raises:
+        UsageError: an unknown judge, or not two. DataError: a row is malformed, or no
+            pair is of both.
+    """
+    judges, sources = _sources(a, b, judges)
+    called = tuple(names or judges or ("A", "B"))
+    if len(called) != 2 or called[0] == called[1]:
+        raise UsageError(f"names: expected two different ones, found {[*called]}")
+    who = judges or (None, None)
+    tables = [_compared(s, j) for s, j in zip(sources, who, strict=True)]
+    if before is not None:
+        tables.append(_compared(before, who[0] if _names_judges(before) else None))
+    both, shared = _shared(tables, called)
+    cluster = _clusters(shared.index.to_frame(index=False))
+    documents, taus, tau = _orders(shared)
+    queries = _by_query(shared, taus)
+    sides = [_Side.of(table, lengths) for table in tables[:2]]
+    rows = [*_agreement(shared, cluster, called), tau]
+    rows += _differences(sides, called, progress)
+    rows += [_drift(shared, cluster)] if before is not None else []
+    return JudgeComparison(
+        pd.DataFrame(rows, columns=_COLUMNS),
+        {"judges": [*(judges or [])], "names": [*called]},
+        tuple(_notes(both, queries, called)),
+        judges=called,
+        answers=_answers(shared),
+        pairs=_opposite(shared, queries),
+        queries=queries,
+        documents=documents,
+    )
+
+
+def _sources(
+    a: Any, b: Any, judges: Sequence[str] | None
+) -> tuple[tuple[str, str] | None, list[pd.DataFrame]]:
+    """Read both sides, and find who is compared."""
+    first = read_preferences(a)
+    if judges is None and b is None:
+        judges = sorted({*first["judge"].dropna()} if "judge" in first else ())
+    if judges is not None and len(judges) != 2:
+        there = listed(judges, 8) or "no row names one"
+        raise UsageError(
+            f"expected two judges, found {len(judges)} ({there}): name two "
+            "(--judge A --judge B), or give the votes of each in a file"
+        )
+    second = first if b is None else read_preferences(b)
+    return (judges[0], judges[1]) if judges else None, [first, second]
+
+
+def _names_judges(votes: Any) -> bool:
+    table = read_preferences(votes)
+    return "judge" in table and bool(table["judge"].notna().any())
+
+
+def _compared(votes: Any, judge: str | None) -> pd.DataFrame:
+    """Return the votes of a judge, or all, on pairs of documents."""
+    table = read_judgments(votes, None if judge is None else [judge])
+    return table[table["other_doc_id"].notna()].reset_index(drop=True)
+
+
+def _shared(
+    tables: list[pd.DataFrame], names: tuple[str, ...]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return decisions on all pairs, a column for each table, and on those of both."""
+    both = pd.concat([_decided(table) for table in tables], axis=1, join="outer")
+    shared = both[both[[0, 1]].notna().all(axis=1)]
+    if shared.empty:
+        raise DataError(
+            f"{names[0]} and {names[1]} have no judged pair in common",
+            where="judgments",
+            mend="Compare judges of the same pairs; query and document ids have to be "
+            "the same in both files.",
+        )
+    return both, shared
+
+
+def _decided(table: pd.DataFrame) -> pd.Series:
+    """Return what most votes say of each pair: 1 for the low document, -1, or 0."""
+    pairs = majority(table)
+    doc, other = pairs["doc_id"].to_numpy(str), pairs["other_doc_id"].to_numpy(str)
+    low, high = np.where(doc < other, [doc, other], [other, doc])
+    sign = pairs["preference"].to_numpy() * np.where(doc < other, 1, -1)
+    index = pd.MultiIndex.from_arrays([pairs["query_id"], low, high], names=_PAIR)
+    return pd.Series(sign, index)
+
+
+def _clusters(pairs: pd.DataFrame, among: pd.DataFrame | None = None) -> Any:
+    """Number what goes together: pairs of a query, or if queries are few each pair.
+
+    Args:
+        pairs: query_id, low and high of what is numbered.
+        among: the same of all that there is, by which numbers are given.
+    """
+    among = pairs if among is None else among
+    by = _PAIR[:1] if among["query_id"].nunique() >= FEWEST_QUERIES else _PAIR
+    every = pd.MultiIndex.from_frame(among[by].drop_duplicates())
+    return every.get_indexer(pd.MultiIndex.from_frame(pairs[by]))
+
+
+def _agreement(
+    shared: pd.DataFrame, cluster: Int[np.ndarray, " pairs"], names: tuple[str, ...]
+) -> list[tuple]:
+    """Compute the share of pairs on which the judges agree, and Cohen's kappa."""
+    a, b = (shared[side].to_numpy().astype(np.int64) for side in (0, 1))
+    n = np.bincount(cluster) * 1.0
+    hits = np.bincount(cluster, a == b)
+    cell = 9 * cluster + 3 * PLACE[a] + PLACE[b]
+    tables = np.bincount(cell, minlength=9 * len(n)).reshape(-1, 3, 3)
+    found = f"{int(hits.sum())} of {counted(len(a), 'pair')} alike"
+    share = share_of("agreement", hits, n, lambda *_: found, "shared pairs")
+    kappa = agreement(names[1], tables.sum(axis=0), tables)
+    return [_row(share), _row(kappa._replace(probe="kappa"))]
+
+
+def _row(finding: Finding, a: float = nan, b: float = nan, p: float = nan) -> tuple:
+    """Lay out a finding, and what it is of either judge."""
+    probe, _, *interval, size, verdict = finding
+    return (probe, a, b, *interval, p, size, verdict)
+
+
+def _orders(shared: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series, tuple]:
+    """Order documents by each judge; those of many queries are systems: one order.
+
+    Returns:
+        Documents as of `JudgeComparison`, tau of each query, and its row.
+    """
+    pairs = shared.index.to_frame(index=False)
+    ends = pd.concat(
+        [pairs[["query_id", c]].set_axis([0, 1], axis=1) for c in _PAIR[1:]]
+    )
+    one = pairs["query_id"].nunique() == 1
+    one = one or len(ends.drop_duplicates()) >= 2 * ends[1].nunique()
+    votes = pairs.set_axis(["query_id", "doc_id", "other_doc_id"], axis=1)
+    votes = votes.assign(query_id="all") if one else votes
+    keys = ["query_id", "doc_id"]
+    fits = [
+        strengths(votes.assign(preference=shared[side].to_numpy())).set_index(keys)
+        for side in (0, 1)
+    ]
+    table = fits[0].add_suffix("_a").join(fits[1].add_suffix("_b"))
+    by_query = table.groupby(level=0)
+    for side in "ab":
+        rank = by_query[f"strength_{side}"].rank("min", ascending=False)
+        table[f"rank_{side}"] = rank.astype(np.int64)
+    taus = by_query[["strength_a", "strength_b"]].apply(
+        lambda t: float(stats.kendalltau(t["strength_a"], t["strength_b"]).statistic)
+    )
+    moved = (table["rank_a"] - table["rank_b"]).abs().rename("moved")
+    order = moved.reset_index().sort_values(
+        ["moved", *keys], ascending=[False, True, True]
+    )
+    documents = table.reset_index().loc[order.index].reset_index(drop=True)
+    values = taus.dropna().to_numpy()
+    if not len(values):
+        none = not_asked("tau", 0, "a judge prefers no document of any query")
+        return documents, taus, _row(none)
+    if one:
+        of = Finding("tau", "", float(values[0]), nan, nan, len(table), "")
+        return documents.drop(columns="query_id"), taus[:0], _row(of)
+    mean, error, half = float(values.mean()), stats.sem(values), nan
+    if len(values) >= FEWEST_QUERIES:
+        half = float(stats.t.isf(0.025, len(values) - 1) * error)
+    words = f"mean of {counted(len(values), 'query')}"
+    finding = Finding("tau", "", mean, mean - half, mean + half, len(values), words)
+    return documents, taus, _row(finding)
+
+
+class _Side(NamedTuple):
+    """Votes of a judge, as of `votes_by_pair`, and pairs judged in both orders."""
+
+    votes: pd.DataFrame
+    double: pd.DataFrame
+
+    @classmethod
+    def of(cls, table: pd.DataFrame, lengths: Any) -> "_Side":
+        return cls(votes_by_pair(table, lengths), double_votes(table))
+
+    def without(self, block: int) -> "_Side":
+        return _Side(*(t[t["block"] != block] for t in self))
+
+
+def _ties(side: _Side) -> Finding:
+    n = len(side.votes)
+    tied = (side.votes["sign"] == 0).to_numpy(float)
+    return share_of("ties", tied, np.ones(n), lambda *_: "", "votes")
+
+
+def _flips(side: _Side) -> Finding:
+    flipped = (side.double["kind"] == FLIPPED).to_numpy(float)
+    of = "pairs judged in both orders"
+    return share_of("flips", flipped, np.ones(len(flipped)), lambda *_: "", of)
+
+
+_DIFFERENCES: dict[str, tuple[Callable[[_Side], Finding], bool, str]] = {
+    "ties": (_ties, False, "says tie"),
+    "flips": (_flips, False, "flips"),
+    "first": (lambda side: first_odds(side.votes), True, "prefers the first"),
+    "longer": (lambda side: length_odds(side.votes), True, "prefers longer ones"),
+}
+"""Statistics of a judge: the function, whether it is of odds, and what it means."""
+
+
+def _differences(
+    sides: list[_Side], names: tuple[str, ...], progress: Progress | None
+) -> list[tuple]:
+    """Test what differs between judges; of odds, the ratio is the difference.
+
+    Blocks of queries are left out in turn, of all statistics at once.
+    """
+    among = pd.concat([side.votes[_PAIR] for side in sides])
+    sides = [
+        _Side(*(t.assign(block=_clusters(t[_PAIR], among) % _BLOCKS) for t in side))
+        for side in sides
+    ]
+    found = {k: [of(side) for side in sides] for k, (of, *_) in _DIFFERENCES.items()}
+    asked = [k for k, f in found.items() if not np.isnan([x.estimate for x in f]).any()]
+    blocks = sorted({*sides[0].votes["block"], *sides[1].votes["block"]})
+    left: dict[str, list[float]] = {name: [] for name in asked}
+    for done, block in enumerate(blocks if asked else [], 1):
+        rest = [side.without(block) for side in sides]
+        for name in asked:
+            of = _DIFFERENCES[name][0]
+            left[name].append(_contrast(name, [of(side) for side in rest]))
+        if progress:
+            progress("comparing judges", done, len(blocks))
+    return [_difference(name, found[name], left.get(name), names) for name in found]
+
+
+def _contrast(name: str, found: list[Finding]) -> float:
+    """Return the difference of a statistic of two judges, of odds that of the logs."""
+    a, b = (finding.estimate for finding in found)
+    if not _DIFFERENCES[name][1]:
+        return a - b
+    return log(a) - log(b) if a > 0 and b > 0 else nan
+
+
+def _difference(
+    name: str, found: list[Finding], left: list[float] | None, names: tuple[str, ...]
+) -> tuple:
+    """Test whether a statistic differs between judges.
+
+    Args:
+        name: of the statistic.
+        found: of each judge.
+        left: the difference with each block left out; None if a judge has none.
+        names: of the judges.
+    """
+    _, odds, words = _DIFFERENCES[name]
+    a, b = (finding.estimate for finding in found)
+    size = min(finding.size for finding in found)
+    for who, finding in zip(names, found, strict=True):
+        if np.isnan(finding.estimate):
+            why = finding.verdict.removeprefix("not asked: ")
+            return _row(not_asked(name, size, f"{who}: {why}"), a, b)
+    whole = _contrast(name, found)
+    if not left or len(left) < 2 or not np.isfinite([whole, *left]).all():
+        few = "too few votes to tell how sure the difference is"
+        return _row(not_asked(name, size, few), a, b)
+    n = len(left)
+    error = sqrt((n - 1) * float(np.var(left)))
+    low, high, p = _by_t(whole, error, n)
+    ends = [exp(x) for x in (whole, low, high)] if odds else [whole, low, high]
+    more = f"{names[0]} {words} {'more' if low > 0 else 'less'}"
+    verdict = more if low > 0 or high < 0 else "no difference seen"
+    low, high = ends[1:]
+    return _row(Finding(name, "", ends[0], low, high, size, verdict), a, b, p)
+
+
+def _by_t(estimate: float, error: float, n: int) -> tuple[float, float, float]:
+    """Return the ends of a 95 % interval, and p of 0, by Student's t of n clusters."""
+    half = float(stats.t.isf(0.025, n - 1)) * error
+    p = (
+        2 * float(stats.t.sf(abs(estimate) / error, n - 1))
+        if error
+        else float(not estimate)
+    )
+    return estimate - half, estimate + half, p
+
+
+def _drift(shared: pd.DataFrame, cluster: Int[np.ndarray, " pairs"]) -> tuple:
+    """Test whether the first judge agrees with the second as often as before."""
+    judged = shared[2].notna().to_numpy()
+    now, other, then = (shared[side].to_numpy()[judged] for side in (0, 1, 2))
+    size = len(now)
+    if size < FEWEST:
+        why = f"{size} pairs of before, of which {FEWEST} are needed"
+        return _row(not_asked("drift", size, why))
+    alike, alike_then = now == other, then == other
+    change = alike * 1.0 - alike_then
+    number = np.unique(cluster[judged], return_inverse=True)[1]
+    of_cluster, n = np.bincount(number, change), np.bincount(number)
+    mean, clusters = float(change.mean()), len(n)
+    residual = of_cluster - mean * n
+    error = sqrt(float(residual @ residual) * clusters / max(1, clusters - 1)) / size
+    low, high, p = _by_t(mean, error, clusters)
+    words = "agrees more than before" if low > 0 else "agrees less than before"
+    words = words if low > 0 or high < 0 else "no change seen"
+    words += f"; {int((now != then).sum())} of {size} answers changed"
+    finding = Finding("drift", "", mean, low, high, size, words)
+    return _row(finding, float(alike.mean()), float(alike_then.mean()), p)
+
+
+def _answers(shared: pd.DataFrame) -> pd.DataFrame:
+    """Count answers of both judges, each pair both ways round."""
+    names = ["better", "tie", "worse"]
+    signs = [shared[side].to_numpy() for side in (0, 1)]
+    a, b = (1 - np.concatenate([sign, -sign]).astype(np.int64) for sign in signs)
+    counts = np.bincount(3 * a + b, minlength=9).reshape(3, 3)
+    return pd.DataFrame(counts, index=names, columns=names)
+
+
+def _by_query(shared: pd.DataFrame, taus: pd.Series) -> pd.DataFrame:
+    """Count pairs by query, the queries where judges differ most first."""
+    marks = pd.DataFrame(
+        {
+            "pairs": 1,
+            "agree": shared[0] == shared[1],
+            "opposite": shared[0] * shared[1] < 0,
+        }
+    )
+    table = marks.groupby(level=0).sum().astype(np.int64)
+    table = table.assign(tau=taus.reindex(table.index)) if len(taus) else table
+    return table.reset_index().sort_values(
+        ["opposite", "agree", "query_id"],
+        ascending=[False, True, True],
+        ignore_index=True,
+    )
+
+
+def _opposite(shared: pd.DataFrame, queries: pd.DataFrame) -> pd.DataFrame:
+    """List the pairs that the judges decide in opposite ways."""
+    rows = shared[shared[0] * shared[1] < 0]
+    pairs = rows.index.to_frame(index=False)
+    wins = rows[0].to_numpy() > 0
+    pairs["doc_id"] = pairs["low"].where(wins, pairs["high"])
+    pairs["other_doc_id"] = pairs["high"].where(wins, pairs["low"])
+    place = {query: i for i, query in enumerate(queries["query_id"])}
+    order = pairs.assign(place=pairs["query_id"].map(place))
+    order = order.sort_values(["place", "low", "high"], ignore_index=True)
+    return order[["query_id", "doc_id", "other_doc_id"]]
+
+
+def _notes(
+    both: pd.DataFrame, queries: pd.DataFrame, names: tuple[str, ...]
+) -> list[str]:
+    """Write where the judges differ most, and which pairs are not compared."""
+    worst, opposite = queries.iloc[0], int(queries["opposite"].sum())
+    pairs, where = counted(int(queries["pairs"].sum()), "shared pair"), ""
+    if opposite:
+        where = f", most of query {worst['query_id']} ({worst['opposite']})"
+    decided = f"decide {opposite} of {pairs} in opposite ways{where}"
+    notes = [f"{names[0]} and {names[1]} {decided}"]
+    alone = both[both[[0, 1]].isna().any(axis=1) & both[[0, 1]].notna().any(axis=1)]
+    for side, name in enumerate(names):
+        if n := int(alone[side].notna().sum()):
+            notes.append(f"left out: {counted(n, 'pair')} that {name} alone judged")
+    return notes

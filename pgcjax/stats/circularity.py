@@ -1,0 +1,218 @@
+"""Does a judge lift the runs that were made with it above what people say of them?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+
+from pgcjax._version import __version__
+from pgcjax.errors import DataError, Progress, UsageError, counted, listed
+from pgcjax.io.result import Result
+from pgcjax.later import stats
+from pgcjax.stats import tests
+from pgcjax.stats.compare import compare
+from pgcjax.stats.matrix import Matrix, read
+
+ALL = "all named runs"
+_FEWEST = 5  # other runs: by fewer, nobody can tell how far honest ones differ
+_COLUMNS = ["run_id", "judge", "people", "difference", "lift", "low", "high"]
+_COLUMNS += ["p_queries", "p_runs", "lifted"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Circularity(Result):
+    """How far a judge lifts some runs above what people say, compared with the others.
+
+    Attributes:
+        table: a row for each named run, and of several for all of them: run_id, judge
+            and people (means of scores), difference (judge less people, less that of
+            the other runs), lift (the same with people's scores on the judge's scale),
+            low and high (over queries, of level 1 - 2 alpha: all low ends hold together
+            with chance 1 - alpha), p_queries (likewise, one-sided), p_runs (one-sided,
+            that other runs differ as much, by Holm) and lifted.
+        runs: all runs: run_id, named, judge, corrected (less the lift, of named ones),
+            people, rank_judge, rank_corrected, rank_people; the best for people first.
+    """
+
+    runs: pd.DataFrame
+
+
+def circular(
+    judge: Any,
+    people: Any,
+    judge_runs: Sequence[str],
+    *,
+    measure: str | None = None,
+    alpha: float = 0.05,
+    missing: str = "error",
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Circularity:
+    """Test whether a judge lifts runs that were made with it, or with its family.
+
+    The judge's mean scores of the other runs are a line over people's: a lift is how
+    far a named run is above it. It has to be more than chance of queries (max-t, by
+    `compare`), and more than other runs are above or below that line: a judge differs
+    from people on honest runs, too.
+
+    Args:
+        judge: scores by the judge, as of `compare`.
+        people: scores of the same runs by people.
+        judge_runs: names of the runs that were made with the judge.
+        measure: which one, if there are several.
+        alpha: level of the tests, which are one-sided.
+        missing: as of `compare`; queries that one of both lacks are left out.
+        seed: of the resamples.
+        progress: called with `(stage, done, total)`.
+
+    Raises:
+        UsageError: an argument is wrong, or an unknown run. DataError: the scores are
+            not of the same runs and queries, or of too few.
+    """
+    sides = (read(s, measure=measure, missing=missing) for s in (judge, people))
+    matrix, values, notes = _aligned(*sides)
+    run_ids, y, x = matrix.run_ids, *values.mean(axis=2)
+    named = _named(judge_runs, run_ids)
+    places = [np.array([i]) for i in np.flatnonzero(named)]
+    places += [np.flatnonzero(named)] if len(places) > 1 else []
+    names = [run_ids[of[0]] if len(of) == 1 else ALL for of in places]
+    slope, p = _above_line(x, y, named, places)
+    settings = {"alpha": alpha, "seed": seed}
+    left = values[0] - slope * values[1]
+    rows = [left[of].mean(axis=0) for of in (*places, ~named)]
+    by_queries = _by_queries(rows, settings, progress)
+    of_named = [[v[of].mean() for of in places] for v in (y, x)]
+    columns = dict(zip(_COLUMNS, (names, *of_named), strict=False))
+    table = (
+        pd.DataFrame(columns).join(by_queries).assign(p_runs=tests.adjust(p, "holm"))
+    )
+    table["difference"] = table["judge"] - table["people"] - (y - x)[~named].mean()
+    both = table[["p_queries", "p_runs"]].max(axis=1)
+    table["lifted"] = (both < alpha) & (table["lift"] > 0)
+    about = {"version": __version__, "measure": matrix.measure, **settings}
+    about |= {"judge_runs": names[: int(named.sum())], "slope": slope}
+    about |= {"runs": len(run_ids), "queries": len(matrix.query_ids)}
+    notes = (*notes, _in_words(table, about))
+    runs = _ranks(run_ids, named, x, y, table["lift"].to_numpy())
+    return Circularity(table[_COLUMNS], about, notes, runs=runs)
+
+
+def _by_queries(
+    rows: list[np.ndarray], settings: dict[str, Any], progress: Progress | None
+) -> pd.DataFrame:
+    """Compare rows of scores with the last one by max-t: lift, low, high, p_queries."""
+    # Names of runs may be anything: numbers cannot clash.
+    ids, queries = [f"{i}" for i in range(len(rows))], len(rows[0])
+    matrix = Matrix(ids, [f"{i}" for i in range(queries)], np.stack(rows))
+    settings = settings | {"alpha": 2 * settings["alpha"], "progress": progress}
+    found = compare(matrix, baselines=ids[-1], **settings).table
+    found = found.rename(columns={"difference": "lift"})
+    # One-sided, as a judge that sets its runs back is another matter.
+    half = found["p_adjusted"] / 2
+    found["p_queries"] = half.where(found["lift"] > 0, 1 - half)
+    return found[["lift", "low", "high", "p_queries"]]
+
+
+def _aligned(
+    judge: Matrix, people: Matrix
+) -> tuple[Matrix, Float64[np.ndarray, "2 runs queries"], list[str]]:
+    """Take the queries that both scored, of the same runs: the judge's and people's."""
+    for run in sorted({*judge.run_ids} ^ {*people.run_ids}):
+        who = "the judge" if run in judge.run_ids else "people"
+        raise DataError(
+            f"run {run!r} has scores by {who} alone",
+            mend="Score it by the other, too, or leave it out of both.",
+        )
+    if judge.measure and people.measure and judge.measure != people.measure:
+        raise UsageError(
+            f"scores are of {judge.measure} by the judge, of {people.measure} by people"
+        )
+    shared = sorted({*judge.query_ids} & {*people.query_ids})
+    if len(shared) < 2:
+        raise DataError(
+            f"the judge and people have scores of {counted(len(shared), 'same query')}",
+            mend="Score both on the same queries: at least 2, better 50.",
+        )
+    values = np.stack(
+        [m.values[:, [m.query_ids.index(q) for q in shared]] for m in (judge, people)]
+    )
+    every = len({*judge.query_ids} | {*people.query_ids})
+    notes = [*dict.fromkeys((*judge.notes, *people.notes))]
+    if every > len(shared):
+        lack = counted(every - len(shared), "query")
+        notes.append(f"left out: {lack} with scores by the judge or people alone")
+    matrix = Matrix(judge.run_ids, shared, values[0], judge.measure or people.measure)
+    return matrix, values, notes
+
+
+def _named(judge_runs: Sequence[str], run_ids: list[str]) -> np.ndarray:
+    """Mark the runs that were made with the judge."""
+    names = [judge_runs] if isinstance(judge_runs, str) else [*judge_runs]
+    if not names:
+        raise UsageError("judge_runs: name the runs that were made with the judge")
+    for name in names:
+        if name not in run_ids:
+            raise UsageError(f"no run {name!r}; there are {listed(run_ids, 8)}")
+    named = np.isin(run_ids, names)
+    if (others := int((~named).sum())) < _FEWEST:
+        raise DataError(
+            f"{counted(others, 'run')} beside those made with the judge",
+            where="scores",
+            mend=f"At least {_FEWEST} others are needed, to compare with.",
+        )
+    return named
+
+
+def _above_line(
+    x: np.ndarray, y: np.ndarray, named: np.ndarray, places: list[np.ndarray]
+) -> tuple[float, np.ndarray]:
+    """Test, one-sided, whether means of runs are above the line of the others.
+
+    By the t distribution of a prediction: of the mean of so many new points of a
+    regression.
+
+    Returns:
+        The slope of the line, and p of each place.
+    """
+    rest, m = ~named, int((~named).sum())
+    line = stats.linregress(x[rest], y[rest])
+    slope, centred = float(line.slope), x - x[rest].mean()
+    residual = (y - y[rest].mean() - slope * centred).round(12)  # rounding is none
+    variance, square = (float((z[rest] ** 2).sum()) for z in (residual, centred))
+    p = []
+    for of in places:
+        scale = 1 / len(of) + 1 / m + centred[of].mean() ** 2 / square
+        error = np.sqrt(variance / (m - 2) * scale)
+        t = residual[of].mean() / error if error else 0.0
+        p.append(float(stats.t.sf(t, m - 2)))
+    return slope, np.array(p)
+
+
+def _ranks(
+    run_ids: list[str],
+    named: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    lift: np.ndarray,
+) -> pd.DataFrame:
+    """Rank all runs by the judge, by the judge without lifts, and by people."""
+    corrected = y.copy()
+    corrected[named] -= lift[: int(named.sum())]
+    table = pd.DataFrame({"run_id": run_ids, "named": named, "judge": y})
+    table = table.assign(corrected=corrected, people=x)
+    for name in ("judge", "corrected", "people"):
+        rank = table[name].round(9).rank(method="min", ascending=False)
+        table[f"rank_{name}"] = rank.astype(np.int64)
+    return table.sort_values(["rank_people", "run_id"], ignore_index=True)
+
+
+def _in_words(table: pd.DataFrame, about: dict[str, Any]) -> str:
+    """Write which runs are lifted."""
+    lifted = table.loc[table["lifted"], "run_id"].tolist()
+    by = f"{counted(about['queries'], 'query')}, α = {about['alpha']:g} of all together"
+    of = counted(len(about["judge_runs"]), "run")
+    found = f"lifted: {listed(lifted, 8)}" if lifted else "none is lifted"
+    return f"of {of} made with the judge, {found} ({by})"
