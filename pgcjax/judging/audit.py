@@ -92,8 +92,7 @@ def audit(
     alike), `cycles` (of three documents, less what a Bradley-Terry judge would make),
     `agreement` (kappa with the majority of the others, of people, and with each
     other), `drift` (odds of agreeing with the others, last to first vote), `covariate`
-    (odds that each adds, beside strengths of documents), `self_preference` (odds that
-    a judge adds to documents of its own family, where other judges compare them, too).
+    (odds that each adds), `self_preference` (that a judge adds to its own family's).
 
     Args:
         preferences: as of `read_preferences`.

@@ -11,11 +11,20 @@ from hypothesis import strategies as st
 
 import pgcjax
 from pgcjax.errors import DataError, UsageError
+from pgcjax.io.runs import open_runs
 from pgcjax.reference.pgc import greedy_ideal, greedy_pgc, greedy_steps
+from pgcjax.tensors.padding import at_least
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*judged queries are missing in 1 run")
 MEASURES = ("PGC", "PGC(graph=combined,p=0.8)", "ExactPGC", "PGC(ideal=copeland)")
 MEASURES += ("Compat", "nDCG@5", "ERR", "RBP", "AP", "DCG", "RR", "P@3", "bpref")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_programs():
+    """Small cases of all sizes share shapes, and so what is compiled."""
+    with at_least(documents=16, axis=16, ranks=128, runs=32):
+        yield
 
 
 def runs_of(run, query="q"):
@@ -28,48 +37,64 @@ def votes_of(edges, query="q", **more):
     return table.assign(**more)
 
 
-@settings(max_examples=15)
-@given(cases(9, 2).filter(lambda case: case.edges and case.run))
-def test_pgc_is_taken_apart_as_the_twin_peels(case):
-    explained = pgcjax.explain(
-        runs_of(case.run), "q", preferences=votes_of(case.edges), measure="PGC(p=0.8)"
-    )
-    assert explained.score == pytest.approx(
-        greedy_pgc(case.edges, case.run, 0.8), abs=1e-12
-    )
-    assert sum(explained.table["adds"]) == pytest.approx(explained.score, abs=1e-12)
-    assert sum(explained.depths["adds"]) == pytest.approx(explained.score, abs=1e-12)
-    assert explained.ideal == greedy_ideal(case.edges, case.run)
-    steps = explained.steps
-    made = zip(
-        steps["doc_id"], steps["rule"], map(set, steps["candidates"]), strict=True
-    )
-    assert list(made) == greedy_steps(case.edges, case.run)
-    for row in explained.table.dropna(subset=["ideal_rank"]).itertuples():
-        rest = [doc for doc in case.run if doc != row.doc_id]
-        moved = [*rest[: row.ideal_rank - 1], row.doc_id, *rest[row.ideal_rank - 1 :]]
-        change = greedy_pgc(case.edges, moved, 0.8) - explained.score
-        assert row.moved == pytest.approx(change, abs=1e-12)
+def collection(several):
+    """Cases as queries of one run, and their votes."""
+    run = {f"q{i}": runs_of(x.run)["run"]["q"] for i, x in enumerate(several)}
+    votes = [votes_of(case.edges, f"q{i}") for i, case in enumerate(several)]
+    return {"run": run}, pd.concat(votes, ignore_index=True)
+
+
+def explained_cases(several, measure="PGC(p=0.8)", **judgments):
+    runs, judgments["preferences"] = collection(several)
+    explainer = pgcjax.rankings.Explainer(judgments=judgments, measure=measure)
+    explainer.read(open_runs(runs))
+    return explainer.explain_each([("run", query) for query in runs["run"]])
+
+
+SEVERAL = st.lists(
+    cases(9, 3).filter(lambda case: case.edges and case.run), min_size=6, max_size=6
+)
+
+
+@settings(max_examples=2)
+@given(SEVERAL)
+def test_pgc_is_taken_apart_as_the_twin_peels(several):
+    for case, explained in zip(several, explained_cases(several), strict=True):
+        assert explained.score == pytest.approx(
+            greedy_pgc(case.edges, case.run, 0.8), abs=1e-12
+        )
+        parts = explained.table["adds"], explained.depths["adds"]
+        assert [*map(sum, parts)] == pytest.approx([explained.score] * 2, abs=1e-12)
+        assert explained.ideal == greedy_ideal(case.edges, case.run)
+        steps = explained.steps
+        made = zip(
+            steps["doc_id"], steps["rule"], map(set, steps["candidates"]), strict=True
+        )
+        assert list(made) == greedy_steps(case.edges, case.run)
+        for row in explained.table.dropna(subset=["ideal_rank"]).itertuples():
+            at, rest = row.ideal_rank - 1, [d for d in case.run if d != row.doc_id]
+            moved = [*rest[:at], row.doc_id, *rest[at:]]
+            change = greedy_pgc(case.edges, moved, 0.8) - explained.score
+            assert row.moved == pytest.approx(change, abs=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:.*every score is 0")
-@settings(max_examples=6)
-@given(cases(9, 3).filter(lambda case: case.edges and case.run), st.integers(0, 99))
-def test_parts_sum_to_the_score_of_every_measure(case, seed):
+@settings(max_examples=2)
+@given(SEVERAL, st.integers(0, 99))
+def test_parts_sum_to_the_score_of_every_measure(several, seed):
     rng = np.random.default_rng(seed)
-    grades = rng.integers(0, 4, len(case.docs)) * 1.0
-    grades[0] = 1.0
-    qrels = pd.DataFrame({"doc_id": case.docs, "relevance": grades})
-    given_judgments = {
-        "preferences": votes_of(case.edges),
-        "qrels": qrels.assign(query_id="q"),
-    }
-    runs = runs_of(case.run)
-    scores = pgcjax.evaluate(runs, measures=MEASURES, **given_judgments).table
-    for measure, value in zip(MEASURES, scores["value"], strict=True):
-        explained = pgcjax.explain(runs, "q", measure=measure, **given_judgments)
-        assert explained.score == value
-        assert sum(explained.table["adds"]) == pytest.approx(explained.score, abs=1e-12)
+    qrels = {}
+    for i, case in enumerate(several):
+        grades = [1.0, *rng.integers(0, 4, len(case.docs) - 1).tolist()]
+        qrels[f"q{i}"] = dict(zip(case.docs, grades, strict=True))
+    runs, votes = collection(several)
+    scores = pgcjax.evaluate(runs, measures=MEASURES, preferences=votes, qrels=qrels)
+    for measure in MEASURES:
+        row = scores.matrix(measure).loc["run"]
+        for explained in explained_cases(several, measure, qrels=qrels):
+            assert explained.score == row[explained.query_id]
+            total = sum(explained.table["adds"])
+            assert total == pytest.approx(explained.score, abs=1e-12)
 
 
 def test_a_worked_example():
@@ -142,26 +167,22 @@ def test_who_decides_between_candidates():
     assert steps["candidates"][1] == ("c", "d", "z")
 
 
-@settings(max_examples=8)
-@given(cases(6, 2).filter(lambda case: case.edges and case.run))
-def test_a_judgment_turned_round_changes_what_it_is_told_to(case):
-    runs = runs_of(case.run)
-    votes = votes_of(case.edges)
-    before = pgcjax.explain(runs, "q", preferences=votes)
-    judgments = before.judgments
-    assert judgments["change"].abs().is_monotonic_decreasing
-    pairs = dict.fromkeys(case.edges)
-    assert {*zip(judgments["doc_id"], judgments["other_doc_id"], strict=True)} == {
-        *pairs
-    }
-    for row in judgments.itertuples():
-        edges = list(case.edges)
-        edges.remove((row.doc_id, row.other_doc_id))
-        edges.append((row.other_doc_id, row.doc_id))
-        after = greedy_pgc(edges, case.run, vertices=tuple(before.ideal))
-        assert row.change == pytest.approx(after - before.score, abs=1e-12)
-        assert row.votes == case.edges.count((row.doc_id, row.other_doc_id))
-        assert row.votes_against == case.edges.count((row.other_doc_id, row.doc_id))
+@settings(max_examples=2)
+@given(SEVERAL)
+def test_a_judgment_turned_round_changes_what_it_is_told_to(several):
+    for case, before in zip(several, explained_cases(several, "PGC"), strict=True):
+        judgments = before.judgments
+        assert judgments["change"].abs().is_monotonic_decreasing
+        pairs = zip(judgments["doc_id"], judgments["other_doc_id"], strict=True)
+        assert {*pairs} == {*case.edges}
+        for row in judgments.itertuples():
+            edges = list(case.edges)
+            edges.remove((row.doc_id, row.other_doc_id))
+            edges.append((row.other_doc_id, row.doc_id))
+            after = greedy_pgc(edges, case.run, vertices=tuple(before.ideal))
+            assert row.change == pytest.approx(after - before.score, abs=1e-12)
+            assert row.votes == case.edges.count((row.doc_id, row.other_doc_id))
+            assert row.votes_against == case.edges.count((row.other_doc_id, row.doc_id))
 
 
 @pytest.mark.parametrize(("run_id", "other"), [("a", "z"), ("z", "a")])
@@ -215,10 +236,6 @@ def demo():
     return folder / "runs", judgments
 
 
-def names_of(runs):
-    return sorted(path.name.partition(".")[0] for path in runs.iterdir())
-
-
 def test_a_difference_is_that_of_the_means(demo):
     runs, judgments = demo
     for measure in ("PGC", "nDCG@10"):
@@ -242,12 +259,10 @@ def test_a_difference_is_that_of_the_means(demo):
 
 def test_decisive_queries_are_the_fewest(demo):
     runs, judgments = demo
-    scores = pgcjax.evaluate(runs, measures="PGC", **judgments)
+    explainer = pgcjax.rankings.Explainer(judgments=judgments, measure="PGC")
     tried = 0
-    for one, other in combinations(scores.runs, 2):
-        result = pgcjax.explain(
-            runs, run_id=one, other=other, measure="PGC", **judgments
-        )
+    for one, other in combinations(explainer.read(open_runs(runs)), 2):
+        result = explainer.difference(one, other)
         each = result.table.set_index("query_id")["difference"]
         rest = each.drop(result.decisive).sum()
         if result.decisive and len(result.decisive) < 4:
@@ -281,6 +296,7 @@ def test_all_queries_are_told_by_what_they_lose(demo):
     assert abs(change["change"]) >= result.judgments["change"].abs().max()
 
 
+@settings(max_examples=40)
 @given(
     st.permutations("abcdefgh"),
     st.permutations("abcdefgh"),
