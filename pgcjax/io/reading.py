@@ -55,7 +55,7 @@ class Reading:
     aspects: tuple[str, ...] = ()
     flips: str = FLIPS[0]
     reader: str = ""
-    asked: Mapping[str, object] = field(default_factory=dict)
+    asked: dict[str, object] = field(default_factory=dict)
     covariates: tuple[str, ...] = ()
 
     def described(self) -> dict[str, object]:
@@ -105,24 +105,16 @@ def reading(
         aspects: of preferences: only these.
         flips: what becomes of a judge's two votes on a pair in both orders: `keep`,
             `tie`, `drop` or `half`, as `votes.double.settle` says.
-        reader: of files of another tool, such as `inspect`, for all that are of its
-            kind; by default it is found.
-        covariates: of votes: more columns to read, such as `style` for `style_a` and
-            `style_b`.
+        reader: of files of another tool, such as `inspect`; by default it is found.
+        covariates: of votes: more columns, such as `style` for `style_a`, `style_b`.
 
     Raises:
         UsageError: there is no such encoding or format, or `memory` is no size.
     """
-    if score_format is not None:
-        check_choice("score_format", score_format, ("auto", *SCORE_FORMATS))
-    if unread is not None and not 0 <= unread <= 1:
-        raise UsageError(f"unread: expected a share from 0 to 1, found {unread:g}")
-    if flips is not None:
-        check_choice("flips", flips, FLIPS)
+    _check(score_format, unread, flips)
     one = isinstance(aspects, str)
     asked = {"encoding": encoding, "columns": columns}
     asked |= {"answers": answers, "unread": unread, "reader": reader}
-    asked = {name: choice for name, choice in asked.items() if choice is not None}
     changes: dict[str, Any] = {
         "memory": None if memory is None else memory_limit(memory),
         "encoding": None if encoding is None else _known(encoding),
@@ -133,7 +125,7 @@ def reading(
         "aspects": (aspects,) if one else None if aspects is None else tuple(aspects),
         "flips": flips,
         "reader": reader,
-        "asked": {**chosen().asked, **asked},
+        "asked": chosen().asked | {k: v for k, v in asked.items() if v is not None},
         "covariates": None if covariates is None else tuple(covariates),
     }
     changes = {name: choice for name, choice in changes.items() if choice is not None}
@@ -142,6 +134,15 @@ def reading(
         yield
     finally:
         _chosen.reset(token)
+
+
+def _check(score_format: str | None, unread: float | None, flips: str | None) -> None:
+    if score_format is not None:
+        check_choice("score_format", score_format, ("auto", *SCORE_FORMATS))
+    if unread is not None and not 0 <= unread <= 1:
+        raise UsageError(f"unread: expected a share from 0 to 1, found {unread:g}")
+    if flips is not None:
+        check_choice("flips", flips, FLIPS)
 
 
 def _words() -> ModuleType:
