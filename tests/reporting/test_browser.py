@@ -82,6 +82,7 @@ def edges(judged):
 
 def drawn(page):
     """Wait until charts are drawn: a frame after their place has its width."""
+    page.wait_for_selector("html[data-ready]")
     page.evaluate(
         "() => new Promise((done) => {"
         "requestAnimationFrame(() => requestAnimationFrame(done)); })"
@@ -190,6 +191,7 @@ def test_a_score_is_explained_or_the_page_says_what_explains_it(browser, file, d
     preferences, _, findings = demo
     runs = pgcjax.files.read_runs(DEMO / "runs").table
     with opened(browser, file) as page:
+        page.evaluate("Promise.all([report.judged.open(), report.why.open()])")
         cells = page.evaluate(
             """() => [...report.why.start.keys()].map((key) => {
             const at = key.split(" ").map(Number), [m, q, r] = at;

@@ -11,8 +11,8 @@ function chart({ label, draw, says = "", zooms = false }) {
   const inner = zooms ? h("div", frame, drawing) : drawing;
   const place = h("figure", { class: "chart" }, inner, says ? line : "");
   let last = 0;
-  const redraw = () => {
-    const width = Math.round(place.clientWidth);
+  const redraw = ([entry]) => {
+    const width = Math.round(entry.contentRect.width);
     if (!width || width === last) return;
     last = width;
     const { height, nodes } = draw(width, (text) => {

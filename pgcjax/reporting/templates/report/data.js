@@ -30,6 +30,11 @@ async function unpack(packed) {
   return new type(bytes.buffer);
 }
 
+/** Unpack what an object holds under some names. */
+async function unpackAll(target, names) {
+  await Promise.all(names.map(async (name) => (target[name] = await unpack(target[name]))));
+}
+
 /** Scores by one measure, and the tests of all pairs of runs. */
 class Measure {
   constructor(raw, runs, queries) {
@@ -48,16 +53,19 @@ class Measure {
     });
   }
 
+  /** What the table of runs needs; the rest waits for `open`. */
   static async of(raw, runs, queries) {
-    const open = { ...raw };
-    for (const name of ["values", "mean", "low", "high", "significant", "p", "below", "above"]) {
-      open[name] = await unpack(raw[name]);
-    }
+    const ready = { ...raw };
+    await unpackAll(ready, ["mean", "low", "high", "significant"]);
     if (raw.judged) {
-      const [low, high] = [await unpack(raw.judged.low), await unpack(raw.judged.high)];
-      open.judged = { ...raw.judged, low, high, mean: open.mean };
+      ready.judged = { ...raw.judged, mean: ready.mean };
+      await unpackAll(ready.judged, ["low", "high"]);
     }
-    return new Measure(open, runs, queries);
+    return new Measure(ready, runs, queries);
+  }
+
+  open() {
+    return (this.opened ??= unpackAll(this, ["values", "p", "below", "above"]));
   }
 
   score(run, query) {
@@ -127,25 +135,28 @@ class Measure {
 
 /** The judged documents of queries, and where runs have them. */
 class Judgments {
-  static async of(raw) {
-    const { ranks, ...rest } = raw;
-    const made = Object.assign(new Judgments(), rest);
-    for (const name of ["docs", "edges", "direct", "ideal", "levels", "parts", "grades"]) {
-      made[name] = await unpack(raw[name]);
-    }
-    made.rankOf = await unpack(ranks);
-    made.first = [0];
-    for (const size of raw.sizes) made.first.push(made.first.at(-1) + size);
-    made.place = new Map(raw.runs.map((run, i) => [run, i]));
+  constructor({ ranks, ...rest }) {
+    Object.assign(this, rest, { rankOf: ranks });
+    this.first = [0];
+    for (const size of this.sizes) this.first.push(this.first.at(-1) + size);
+    this.place = new Map(this.runs.map((run, i) => [run, i]));
+  }
+
+  open() {
+    return (this.opened ??= this.unpack());
+  }
+
+  async unpack() {
+    const names = ["docs", "edges", "direct", "ideal", "levels", "parts", "grades", "rankOf"];
+    await unpackAll(this, names);
     // Edges ascend by document, so that those of a query follow each other.
-    made.firstEdge = new Array(raw.sizes.length + 1).fill(0);
-    const count = made.edges.length / 3;
-    for (let query = 0, at = 0; query < raw.sizes.length; query++) {
-      made.firstEdge[query] = at;
-      while (at < count && made.edges[3 * at] < made.first[query + 1]) at++;
-      made.firstEdge[query + 1] = at;
+    this.firstEdge = new Array(this.sizes.length + 1).fill(0);
+    const count = this.edges.length / 3;
+    for (let query = 0, at = 0; query < this.sizes.length; query++) {
+      this.firstEdge[query] = at;
+      while (at < count && this.edges[3 * at] < this.first[query + 1]) at++;
+      this.firstEdge[query + 1] = at;
     }
-    return made;
   }
 
   /**
@@ -193,18 +204,25 @@ class Judgments {
 
 /** Why runs have scores: explanations of some, by measure, query and run. */
 class Reasons {
-  static async of(raw) {
-    const made = Object.assign(new Reasons(), raw);
-    for (const [name, value] of Object.entries(raw)) {
-      if (value?.zip !== undefined) made[name] = await unpack(value);
-    }
-    made.start = new Map();
-    for (let i = 0, first = 0; 4 * i < made.cells.length; i++) {
-      const [measure, run, query, rows] = made.cells.subarray(4 * i, 4 * i + 4);
-      made.start.set(`${measure} ${query} ${run}`, { i, first, rows });
+  constructor(raw) {
+    Object.assign(this, raw);
+  }
+
+  open() {
+    return (this.opened ??= this.unpack());
+  }
+
+  async unpack() {
+    await unpackAll(
+      this,
+      Object.keys(this).filter((name) => this[name]?.zip !== undefined),
+    );
+    this.start = new Map();
+    for (let i = 0, first = 0; 4 * i < this.cells.length; i++) {
+      const [measure, run, query, rows] = this.cells.subarray(4 * i, 4 * i + 4);
+      this.start.set(`${measure} ${query} ${run}`, { i, first, rows });
       first += rows;
     }
-    return made;
   }
 
   /** The explanation of a score; null if the page has none. */
@@ -240,9 +258,12 @@ class Reasons {
   }
 }
 
-/** Texts by id; none of those that the page lacks. */
-async function textsOf(raw) {
-  if (!raw) return new Map();
-  const [ids, texts] = [await unpack(raw.ids), await unpack(raw.texts)];
-  return new Map(ids.map((id, i) => [id, texts[i]]));
+/** Unpack topics, or texts, of the report, once: by id, none of those that the page lacks. */
+async function openTexts(...names) {
+  for (const name of names) {
+    if (report[name] instanceof Map) continue;
+    const packed = { ids: null, texts: null, ...report[name] };
+    await unpackAll(packed, ["ids", "texts"]);
+    report[name] = new Map(packed.ids?.map((id, i) => [id, packed.texts[i]]));
+  }
 }
