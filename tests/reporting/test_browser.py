@@ -494,6 +494,106 @@ def test_it_can_be_used_with_keys_alone(browser, file):
         page.keyboard.press("Enter")
         assert shows(page, "rose and alder")
 
+        for chart in ("#queries", "#measures"):
+            go(page)
+            page.locator(f"{chart} figure [tabindex='0']").first.focus()
+            said = page.locator(f"{chart} figure .says").first
+            first = said.inner_text()
+            page.keyboard.press("ArrowRight")
+            second = said.inner_text()
+            assert re.match(r"\w+: ", first) and first != second
+            name = second.partition(":")[0]
+            page.keyboard.press("Enter")
+            page.wait_for_function(
+                "name => document.querySelector('#detail h2').innerText.includes(name)",
+                arg=name,
+            )
+
+
+def views(page):
+    """Show the overview, and each kind of detail, of what the page has."""
+    first = """report.why.open().then(() => {
+        const [m, query, run] = [...report.why.start.keys()][0].split(" ").map(Number);
+        return {measure: report.measures[m].name, query: report.queries[query],
+          run: report.runs[run]}; })"""
+    explained = page.evaluate(first)
+    unexplained = {"query": explained["query"], "run": "oak"}
+    for chosen in (
+        {},
+        {"run": "oak"},
+        {"run": ["oak", "reed"]},
+        unexplained,
+        explained,
+    ):
+        if chosen:
+            go(page, **chosen)
+        yield chosen
+
+
+def serious(page):
+    """What axe-core finds that keeps people from reading the page."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    violations = axe.run(page).response["violations"]
+    return [
+        (one["id"], one["nodes"][0]["html"])
+        for one in violations
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+def looks(page):
+    """Go through screens of computers and phones, light and dark."""
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            drawn(page)
+            yield width, scheme
+
+
+@pytest.mark.slow
+def test_nobody_is_kept_out(browser, file, demo, tmp_path):
+    """No view, nor the page of an arena, has serious findings of axe-core."""
+    with opened(browser, file) as page:
+        for chosen in views(page):
+            for look in looks(page):
+                assert serious(page) == [], (chosen, look)
+    pytest.importorskip("matplotlib")
+    arena = pgcjax.judgments.report(demo[0], tmp_path / "arena.html")
+    page = browser.new_page()
+    page.goto(arena.as_uri())
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert serious(page) == [], width
+    page.add_style_tag(content="p { color: #ccc }")  # what it would find
+    assert {name for name, _ in serious(page)} == {"color-contrast"}
+    page.close()
+
+
+def test_on_paper_tables_are_whole_and_controls_are_absent(browser, file):
+    with opened(browser, file, viewport={"width": 720, "height": 1000}) as page:
+        page.emulate_media(media="print", color_scheme="dark")
+        for chosen in views(page):
+            controls = "button, input, .exports, .trail, #contents, main select"
+            shown = (
+                page.locator(controls)
+                .locator("visible=true")
+                .evaluate_all(
+                    "all => all.filter((one) => !one.closest('th'))"
+                    ".map((one) => one.outerHTML)"
+                )
+            )
+            assert shown == [], chosen
+            cut = page.locator(".wide:visible").evaluate_all(
+                "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1)"
+                ".map((one) => one.innerText)"
+            )
+            assert cut == [], chosen
+        ink = page.locator("#detail td").first.evaluate(
+            "e => getComputedStyle(e).color"
+        )
+        assert ink == "rgb(28, 32, 36)"  # dark on paper, whatever the screen was
+
 
 def test_scores_alone_and_what_to_add(browser, tmp_path, demo):
     preferences, _, findings = demo

@@ -1,5 +1,8 @@
 // The overview: which runs differ, and measures against each other.
 
+// What changes the colours of the page, and so of what is painted.
+const LOOKS = ["print", "(prefers-color-scheme: dark)"].map((query) => matchMedia(query));
+
 /** All pairs of runs as a picture: one cell each, which a pointer or arrow keys choose. */
 function significance() {
   const measure = current(),
@@ -54,8 +57,8 @@ function significance() {
     return picture.canvas;
   }
 
-  function draw([entry]) {
-    const { width } = entry.contentRect;
+  let width = 0;
+  function draw() {
     if (!width) return;
     const left = margin(width),
       cell = Math.min((width - left) / count, 44);
@@ -152,7 +155,11 @@ function significance() {
     event.preventDefault();
     point([at[0] + step[0], at[1] + step[1]]);
   });
-  new ResizeObserver(draw).observe(place);
+  new ResizeObserver(([entry]) => {
+    width = entry.contentRect.width;
+    draw();
+  }).observe(place);
+  for (const look of LOOKS) look.onchange = draw;
   fillSection(
     "significance",
     "Which runs differ",
@@ -302,7 +309,7 @@ function measures() {
           curves,
           mark: report.alpha,
           xLabel: "pairs of runs, by p",
-          yLabel: `p: ${report.tested}`,
+          yLabel: "p",
         })
       : "",
   );

@@ -181,21 +181,10 @@ function graphDrawing(shown, light, which) {
         );
         return light.attach(node, one.doc);
       });
-      const nodes = [...Object.entries(kinds).map(bundle), lit, s("g", { onkeydown: moveDoc }, docs)];
+      const nodes = [...Object.entries(kinds).map(bundle), lit, s("g", { onkeydown: moveMark }, docs)];
       return { height: at.height, nodes };
     },
   });
-}
-
-/** Arrow keys go from a document to the next of the ideal ranking. */
-function moveDoc(event) {
-  const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
-  const docs = [...event.currentTarget.querySelectorAll("[tabindex]")];
-  const target = docs[docs.indexOf(event.target.closest("[tabindex]")) + step];
-  if (!target) return;
-  event.preventDefault();
-  for (const doc of docs) doc.setAttribute("tabindex", doc === target ? 0 : -1);
-  target.focus();
 }
 
 const PITCH = 21; // pixels from one document of a ranking to the next

@@ -143,7 +143,6 @@ async function start() {
     byId("main").focus();
   });
   for (const table of document.querySelectorAll("#judgments table, #judges table")) {
-    table.parentNode.tabIndex = 0; // It may scroll, and has nothing that has the focus.
     table.parentNode.after(
       h("div", { class: "foot" }, exportable(table.caption?.textContent ?? "table", table)),
     );
