@@ -460,7 +460,9 @@ class Explainer:
             or [table.assign(change=0.0)[:0]]
         )
         turns = _directed(turns).drop_duplicates([*_PAIR, "change"])
-        turns = turns[[*_PAIR, "change"]].merge(_tally(table), on=_PAIR, how="left")
+        turns = turns[[*_PAIR, "change"]].merge(
+            tally_votes(table), on=_PAIR, how="left"
+        )
         turns["size"] = -turns["change"].abs()
         turns = turns.sort_values(["size", *_PAIR], kind="stable", ignore_index=True)
         return turns[[*_TALLY, "change"]]
@@ -547,7 +549,7 @@ class Explainer:
             return no_votes()
         if query_id not in self._tallies:
             table = self._request.tables["preferences"]
-            self._tallies[query_id] = _tally(table[table["query_id"] == query_id])
+            self._tallies[query_id] = tally_votes(table[table["query_id"] == query_id])
         return self._tallies[query_id]
 
 
@@ -773,8 +775,15 @@ def _directed(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(doc_id=first, other_doc_id=second)
 
 
-def _tally(table: pd.DataFrame) -> pd.DataFrame:
-    """Count votes on each pair, for the document that they prefer and against it."""
+def tally_votes(table: pd.DataFrame) -> pd.DataFrame:
+    """Count votes on each pair, for the document that they prefer and against it.
+
+    Args:
+        table: canonical preferences.
+
+    Returns:
+        query_id, doc_id (the better one), other_doc_id, votes, votes_against, judges.
+    """
     directed = _directed(table).assign(votes=lambda t: weights_of(t))
     judge = directed.get("judge", pd.Series("", directed.index)).fillna("")
     groups = directed.assign(judge=judge).groupby(_PAIR, sort=True)

@@ -239,7 +239,27 @@ def test_a_score_is_explained_or_the_page_says_what_explains_it(browser, file, d
             assert [float(row[name]) for row in rows] == table[column].tolist()
         placed = [row["placed, as"].partition(";")[0] for row in rows]
         assert placed == table["rule"].tolist()
+        other = next(r for _, q, r, *_ in peeled if q == query and r != run)
+        gap = pgcjax.explain(
+            DEMO / "runs",
+            query,
+            run_id=run,
+            other=other,
+            preferences=DEMO / "preferences.csv",
+        )
+        go(page, query=query, run=[other, run])
+        grid = page.locator(".grid", has_text="What each document makes of PGC")
+        with page.expect_download() as saved:
+            grid.get_by_text("CSV").click()
+        rows = [*csv.DictReader(saved.value.path().read_text().splitlines())]
+        table = gap.table[gap.table["difference"] != 0]
+        assert {row["document"]: float(row["difference"]) for row in rows} == dict(
+            zip(table["doc_id"], table["difference"], strict=True)
+        )
         worst = findings.runs[findings.compared["PGC"].runs["mean"].argmin()]
+        go(page, query=query, run=[run, worst])
+        line = page.locator("#detail pre").first.inner_text()
+        assert f"--run-id {run} --other {worst} --query {query} -m PGC" in line
         go(page, query=query, run=worst)
         line = page.locator("#detail pre").inner_text()
         assert line == (
@@ -278,7 +298,8 @@ def test_a_graph_has_layers_and_can_be_searched_and_enlarged(browser, file, demo
         page.get_by_label("Smaller graph").click()
         kept = page.locator(".chart .edge.kept")
         few = len(kept.get_attribute("d"))
-        page.select_option("#detail .bar select >> nth=1", label="every judgment")
+        arrows = page.locator("#detail label", has_text="Arrows").locator("select")
+        arrows.select_option(label="every judgment")
         assert len(kept.get_attribute("d")) > few
         assert "arrows=all" in page.evaluate("location.href")
 
@@ -616,6 +637,43 @@ def test_scores_alone_and_what_to_add(browser, tmp_path, demo):
         )
         judged = preferences[preferences["query_id"] == findings.queries[0]]
         assert ideal == greedy_ideal(edges(judged), [])
+
+
+def test_what_no_order_follows_is_marked_and_votes_have_their_judges(browser, tmp_path):
+    """Greedy takes v first, as it wins most: against a, which no cycle compels."""
+    pairs = "ab bc ca av vw vx vy vz wx xy yz zw wv".split()
+    votes = [("q1", *pair, 1.0, "ann") for pair in pairs]
+    votes += [("q1", *"vw", 1.0, "bob"), ("q1", *"xw", 1.0, "cid")]
+    votes += [("q2", *"ab", 1.0, "ann")]
+    columns = ["query_id", "doc_id", "other_doc_id", "preference", "judge"]
+    preferences = pgcjax.files.read_preferences(pd.DataFrame(votes, columns=columns))
+    retrieved = {
+        run: {query: {doc: -i for i, doc in enumerate(docs)} for query in ("q1", "q2")}
+        for run, docs in (("r1", "abcvwxyz"), ("r2", "zyxwvcba"))
+    }
+    findings = find(pgcjax.evaluate(retrieved, preferences=preferences), test="t")
+    read = judged_queries.read(["q1", "q2"], ["r1", "r2"], preferences)
+    file = interactive.write(findings, tmp_path / "page.html", judged=read)
+    ideal = greedy_ideal([(a, b) for query, a, b, *_ in votes if query == "q1"], [])
+    assert ideal.index("v") < ideal.index("a")
+    with opened(browser, file) as page:
+        go(page, query="q1", judgments="all")
+        spare = page.locator("#detail .chart .edge.spare").get_attribute("d")
+        assert spare.count("M") == 1
+        table = page.locator(".grid", has_text="judges against")
+        rows = [
+            row.split("\t") for row in table.locator("tbody").inner_text().split("\n")
+        ]
+        by_pair = {(row[0], row[1]): row[2:] for row in rows}
+        against = ["contradicts it, in no cycle", ""]
+        assert by_pair["a", "v"] == ["1", "0", "ann", "", *against]
+        assert by_pair["v", "w"][:4] == ["2", "1", "ann, bob", "ann"]
+        assert by_pair["w", "x"][:4] == ["1", "1", "ann", "cid"]
+        assert [pair for pair, row in by_pair.items() if row[-2:] == against] == [
+            ("a", "v")
+        ]
+        assert ", of which 1 in no cycle." in page.inner_text("#detail")
+        assert "though in no cycle" in page.locator("#detail .legend").inner_text()
 
 
 def test_names_are_text_whatever_they_hold(browser, tmp_path):

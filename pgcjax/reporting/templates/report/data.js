@@ -147,7 +147,8 @@ class Judgments {
   }
 
   async unpack() {
-    const names = ["docs", "edges", "direct", "ideal", "levels", "parts", "grades", "rankOf"];
+    const names = ["docs", "edges", "direct", "ideal", "levels", "parts"];
+    names.push("grades", "judges", "rankOf");
     await unpackAll(this, names);
     // Edges ascend by document, so that those of a query follow each other.
     this.firstEdge = new Array(this.sizes.length + 1).fill(0);
@@ -161,7 +162,7 @@ class Judgments {
 
   /**
    * The graph of a query: documents; edges [better, worse, times, whether no chain leads
-   * there]; parts; and ranks in an ideal ranking that is near no run.
+   * there, judges]; parts; and ranks in an ideal ranking that is near no run.
    */
   graph(query) {
     const low = this.first[query],
@@ -176,7 +177,7 @@ class Judgments {
     }
     for (let at = this.firstEdge[query]; at < this.firstEdge[query + 1]; at++) {
       const [a, b, times] = this.edges.subarray(3 * at, 3 * at + 3);
-      edges.push([a - low, b - low, times, this.direct[at] === 1]);
+      edges.push([a - low, b - low, times, this.direct[at] === 1, this.judges?.[at] ?? ""]);
     }
     return {
       size: high - low,
@@ -223,6 +224,12 @@ class Reasons {
       this.start.set(`${measure} ${query} ${run}`, { i, first, rows });
       first += rows;
     }
+    this.startOfPair = new Map();
+    for (let i = 0, first = 0; 5 * i < this.pairs.length; i++) {
+      const [measure, run, other, query, rows] = this.pairs.subarray(5 * i, 5 * i + 5);
+      this.startOfPair.set(`${measure} ${query} ${run} ${other}`, { i, first, rows, run, other });
+      first += rows;
+    }
   }
 
   /** The explanation of a score; null if the page has none. */
@@ -247,9 +254,28 @@ class Reasons {
     return { rows, peeled, score: this.score[start.i], best: this.best[start.i] };
   }
 
-  /** The line that explains a score where this page does not. */
-  ask(measure, query, run) {
-    const words = { "--run-id": report.runs[run], "--query": report.queries[query] };
+  /** What makes the difference of two runs, the better one first; null if the page has none. */
+  difference(measure, query, a, b) {
+    const named = (run, other) => this.startOfPair.get(`${measure} ${query} ${run} ${other}`);
+    const start = named(a, b) ?? named(b, a);
+    if (!start) return null;
+    const rows = Array.from({ length: start.rows }, (_, k) => {
+      const at = start.first + k;
+      return {
+        doc: this.docs[this.pair_doc[at]],
+        ranks: [this.pair_rank[at], this.pair_other_rank[at]],
+        adds: [this.values[this.pair_adds[at]], this.values[this.pair_other_adds[at]]],
+        difference: this.values[this.pair_difference[at]],
+      };
+    });
+    return { runs: [start.run, start.other], rows, difference: this.gap[start.i] };
+  }
+
+  /** The line that explains a score, or a difference, where this page does not. */
+  ask(measure, query, run, other = null) {
+    const words = { "--run-id": report.runs[run] };
+    if (other !== null) words["--other"] = report.runs[other];
+    words["--query"] = report.queries[query];
     words["-m"] = report.measures[measure].name;
     const quoted = (text) =>
       /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;

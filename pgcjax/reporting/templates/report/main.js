@@ -45,7 +45,7 @@ async function draw(moved, overtaken) {
   if (overtaken()) return false;
   detail.hidden = none;
   overview.hidden = !none;
-  if (query !== null) queryView(query, run);
+  if (query !== null) queryView(query, run, other);
   else if (other !== null) pairView(run, other);
   else if (run !== null) runView(run);
   else {
