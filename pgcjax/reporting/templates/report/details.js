@@ -372,7 +372,7 @@ function graphParts(query, run, known) {
     "div",
     {},
     h("h3", {}, "Preference graph"),
-    h("div", { class: "bar" }, arrowChoice, field, zoomButtons(() => holder), hits),
+    h("div", { class: "bar" }, arrowChoice, h("span", {}, zoomButtons(() => holder)), field, hits),
     holder,
     light.line,
     h(
