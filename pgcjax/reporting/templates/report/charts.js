@@ -1,5 +1,7 @@
 // Charts that are as wide as their place, drawn anew when it changes.
 
+const LEAST = 60; // pixels that a chart needs; it has fewer while a page is laid out
+
 /**
  * A chart: `draw(width)` gives {height, nodes}; `says` is a line below it that changes
  * with what is pointed at. One that `zooms` is in a frame that scrolls; one that has
@@ -14,7 +16,7 @@ function chart({ label, draw, says = "", zooms = false, marks = zooms }) {
   let last = 0;
   const redraw = ([entry]) => {
     const width = Math.round(entry.contentRect.width);
-    if (!width || width === last) return;
+    if (width < LEAST || width === last) return;
     last = width;
     const { height, nodes } = draw(width, (text) => {
       line.textContent = text || says;

@@ -59,7 +59,7 @@ function significance() {
 
   let width = 0;
   function draw() {
-    if (!width) return;
+    if (width < LEAST) return;
     const left = margin(width),
       cell = Math.min((width - left) / count, 44);
     const height = count * Math.min(cell, Math.max(names ? 17 : 0, Math.min(cell, 640 / count)));

@@ -193,7 +193,7 @@ function queryView(query, asked, other) {
     ]),
   ];
   if (other !== null) parts.push(...differenceParts(query, run, other));
-  if (judged && judged.sizes[query]) parts.push(...graphParts(query, run, known));
+  if (judged && judged.sizes[query]) parts.push(...graphParts(query, run, known, other));
   else
     parts.push(
       h(
@@ -299,7 +299,7 @@ function differenceParts(query, run, other) {
   return [title, table];
 }
 
-function graphParts(query, run, known) {
+function graphParts(query, run, known, other) {
   const { judged } = report,
     shown = caseOf(query, run),
     { edges, graph, hasRun, why, nearest } = shown;
@@ -343,9 +343,14 @@ function graphParts(query, run, known) {
             location.hash = hashOf({ query, run: known[i] });
           },
         ),
-        select("Compare with", ["…", ...known.map((one) => report.runs[one])], 0, (i) => {
-          if (i && known[i - 1] !== run) location.hash = hashOf({ query, run: [run, known[i - 1]] });
-        }),
+        select(
+          "Compare with",
+          ["…", ...known.map((one) => report.runs[one])],
+          known.indexOf(other) + 1,
+          (i) => {
+            location.hash = hashOf({ query, run: i ? [run, known[i - 1]] : run });
+          },
+        ),
       ]
     : [];
   const key = (kind, text) =>
