@@ -48,8 +48,8 @@ from pgcjax.io.reading import reading
 from pgcjax.io.remote import is_remote
 from pgcjax.io.runs import Options, Runs, RunTable
 from pgcjax.io.texts import read_topics, with_texts
-from pgcjax.io.weights import weights_of
 from pgcjax.judging.variants import turned
+from pgcjax.judging.votes import PAIR, TALLY, directed, tally_votes
 from pgcjax.kernels import ABSENT
 from pgcjax.later import pd
 from pgcjax.measures.measure import Measure
@@ -58,11 +58,9 @@ from pgcjax.stats.scores import Scores
 from pgcjax.tensors.measure_tensors import ListTensors, PeelTensors, TiedTensors
 from pgcjax.tensors.rankings import read_rankings
 
-_PAIR = ["query_id", "doc_id", "other_doc_id"]
 _SCORED = "Give the runs and judgments that were scored."
 # What stands for documents that packed runs do not name: no judged one is called so.
 UNNAMED = "\N{WHITE SQUARE}\N{BLACK SQUARE}"
-_TALLY = [*_PAIR, "votes", "votes_against", "judges"]
 
 
 def explain(  # noqa: D417 - a line for each argument would be one too many
@@ -349,7 +347,7 @@ class Explainer:
             change = dict(zip(parts.ideal, np.subtract(scores, mean), strict=True))
             table, votes = _rows(run, parts, change), self._votes(query_id)
             place = {doc: i for i, doc in enumerate(parts.ideal)}
-            above, below = (votes[name].map(place) for name in _PAIR[1:])
+            above, below = (votes[name].map(place) for name in PAIR[1:])
             votes = votes.drop(columns="query_id").assign(kept=above < below)
         about = self._about(run_id, query_id) | {"score": mean}
         note = f"{run_id}, {query_id or 'all queries'}: {self.measure} {mean:.4f}"
@@ -459,13 +457,11 @@ class Explainer:
             ]
             or [table.assign(change=0.0)[:0]]
         )
-        turns = _directed(turns).drop_duplicates([*_PAIR, "change"])
-        turns = turns[[*_PAIR, "change"]].merge(
-            tally_votes(table), on=_PAIR, how="left"
-        )
+        turns = directed(turns).drop_duplicates([*PAIR, "change"])
+        turns = turns[[*PAIR, "change"]].merge(tally_votes(table), on=PAIR, how="left")
         turns["size"] = -turns["change"].abs()
-        turns = turns.sort_values(["size", *_PAIR], kind="stable", ignore_index=True)
-        return turns[[*_TALLY, "change"]]
+        turns = turns.sort_values(["size", *PAIR], kind="stable", ignore_index=True)
+        return turns[[*TALLY, "change"]]
 
     def _check(
         self, run_id: str, query_id: str | None, other: str | None = None
@@ -651,7 +647,7 @@ def _of_query(runs: Runs, query: str, order: str) -> dict[str, list[str]]:
 
 def no_votes() -> pd.DataFrame:
     """Return the table of votes where there are none."""
-    return pd.DataFrame({name: pd.Series(dtype=object) for name in _TALLY})
+    return pd.DataFrame({name: pd.Series(dtype=object) for name in TALLY})
 
 
 def _chosen(
@@ -763,37 +759,3 @@ def _decisive(table: pd.DataFrame) -> list[str]:
     if not total or not len(turned_round):
         return []
     return against["query_id"].head(int(turned_round[0]) + 1).tolist()
-
-
-def _directed(table: pd.DataFrame) -> pd.DataFrame:
-    """Put the preferred document of each judgment first; leave ties out."""
-    prefers = (table["preference"] != 0) & table["other_doc_id"].notna()
-    table = table[prefers]
-    worse = (table["preference"] < 0).to_numpy()
-    docs, others = (table[name].to_numpy(object) for name in _PAIR[1:])
-    first, second = np.where(worse, others, docs), np.where(worse, docs, others)
-    return table.assign(doc_id=first, other_doc_id=second)
-
-
-def tally_votes(table: pd.DataFrame) -> pd.DataFrame:
-    """Count votes on each pair, for the document that they prefer and against it.
-
-    Args:
-        table: canonical preferences.
-
-    Returns:
-        query_id, doc_id (the better one), other_doc_id, votes, votes_against, judges.
-    """
-    directed = _directed(table).assign(votes=lambda t: weights_of(t))
-    judge = directed.get("judge", pd.Series("", directed.index)).fillna("")
-    groups = directed.assign(judge=judge).groupby(_PAIR, sort=True)
-    tally = groups["votes"].sum().reset_index()
-    judges = groups["judge"].agg(lambda names: ", ".join(sorted({*names} - {""})))
-    tally["judges"] = judges.to_numpy()
-    back = tally.rename(columns={"doc_id": "other_doc_id", "other_doc_id": "doc_id"})
-    back = back.rename(columns={"votes": "votes_against"})
-    tally = tally.merge(back[[*_PAIR, "votes_against"]], on=_PAIR, how="left")
-    tally = tally.fillna({"votes_against": 0.0})[_TALLY]
-    counts = tally[["votes", "votes_against"]]
-    whole = bool((counts % 1 == 0).all(axis=None))
-    return tally.astype(dict.fromkeys(counts, "int64")) if whole else tally

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Float64, Int, Int64
 from pgcjax.errors import UsageError, check_choice, counted
 from pgcjax.io.schema import Origin, seconds
 from pgcjax.io.votes.read import read_preferences
-from pgcjax.io.weights import whole_weights
+from pgcjax.io.weights import weights_of, whole_weights
 from pgcjax.judging.choices import SIDES
 from pgcjax.judging.contingency import most_frequent
 
@@ -20,6 +20,8 @@ BOTH_BAD = "A,B bad"
 TIE = "A=B"
 Grouping = str | Mapping[float, str]
 MOST_OPTIONS = 100
+PAIR = ["query_id", "doc_id", "other_doc_id"]
+TALLY = [*PAIR, "votes", "votes_against", "judges"]
 
 
 def label(value: float) -> str:
@@ -342,3 +344,37 @@ def _implied(table: pd.DataFrame) -> pd.DataFrame:
                     rows.append((query, worse, better, nan, who or None))
     frame = pd.DataFrame([row[: len(columns)] for row in rows], columns=columns)
     return frame.astype({name: "str" for name in _PAIR})
+
+
+def directed(table: pd.DataFrame) -> pd.DataFrame:
+    """Put the preferred document of each judgment first; leave ties out."""
+    prefers = (table["preference"] != 0) & table["other_doc_id"].notna()
+    table = table[prefers]
+    worse = (table["preference"] < 0).to_numpy()
+    docs, others = (table[name].to_numpy(object) for name in PAIR[1:])
+    first, second = np.where(worse, others, docs), np.where(worse, docs, others)
+    return table.assign(doc_id=first, other_doc_id=second)
+
+
+def tally_votes(table: pd.DataFrame) -> pd.DataFrame:
+    """Count votes on each pair, for the document that they prefer and against it.
+
+    Args:
+        table: canonical preferences.
+
+    Returns:
+        query_id, doc_id (the better one), other_doc_id, votes, votes_against, judges.
+    """
+    votes = directed(table).assign(votes=lambda t: weights_of(t))
+    judge = votes.get("judge", pd.Series("", votes.index)).fillna("")
+    groups = votes.assign(judge=judge).groupby(PAIR, sort=True)
+    tally = groups["votes"].sum().reset_index()
+    judges = groups["judge"].agg(lambda names: ", ".join(sorted({*names} - {""})))
+    tally["judges"] = judges.to_numpy()
+    back = tally.rename(columns={"doc_id": "other_doc_id", "other_doc_id": "doc_id"})
+    back = back.rename(columns={"votes": "votes_against"})
+    tally = tally.merge(back[[*PAIR, "votes_against"]], on=PAIR, how="left")
+    tally = tally.fillna({"votes_against": 0.0})[TALLY]
+    counts = tally[["votes", "votes_against"]]
+    whole = bool((counts % 1 == 0).all(axis=None))
+    return tally.astype(dict.fromkeys(counts, "int64")) if whole else tally

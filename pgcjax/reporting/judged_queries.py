@@ -10,9 +10,9 @@ import pandas as pd
 from jaxtyping import Bool, Int, Int32, UInt32
 from scipy import sparse
 
-from pgcjax.engine.explain import tally_votes
 from pgcjax.errors import DataError, Progress, counted, listed
 from pgcjax.io.judged import JudgedDocuments
+from pgcjax.judging.votes import PAIR, tally_votes
 from pgcjax.reference.pgc import greedy_ideal
 from pgcjax.reporting.introduction import judging_in_words
 from pgcjax.reporting.judgment_analysis import Analysis, Choices, Part, analyse
@@ -220,8 +220,7 @@ def _judges(
     if preferences is None or "judge" not in preferences:
         return {}
     tally = tally_votes(preferences[preferences["query_id"].isin(queries)])
-    names = ["query_id", "doc_id", "other_doc_id"]
-    pairs = tally[names].itertuples(index=False, name=None)
+    pairs = tally[PAIR].itertuples(index=False, name=None)
     return dict(zip(pairs, tally["judges"], strict=True))
 
 
