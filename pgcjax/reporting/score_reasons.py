@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _ROWS = 200_000  # documents of all explanations: some 5 MB
 _NEAR = 1e-6  # a score that differs by more is of other judgments, runs or parameters
 
+DECIDERS = ["", "alone", "run", "doc id"]
+
 
 @dataclass(frozen=True)
 class Reasons:
@@ -161,19 +163,7 @@ def columns_of(reasons: Reasons, findings: Findings) -> dict[str, Any]:
     measures = list(findings.scores)
     place = {name: i for i, name in enumerate(findings.queries)}
     number = {name: i for i, name in enumerate(findings.runs)}
-    deciders = ["", "alone", "run", "doc id"]
-    cells, tables = [], []
-    for (measure, run, query), explanation in reasons.cells.items():
-        table, steps = explanation.table, explanation.steps
-        ranked = table["ideal_rank"].notna()
-        table = table[ranked | (table["adds"] != 0) | (table["moved"] != 0)]
-        cells.append((measures.index(measure), number[run], place[query], len(table)))
-        decided = dict(zip(steps["doc_id"], steps["decided_by"], strict=True))
-        among = dict(zip(steps["doc_id"], map(len, steps["candidates"]), strict=True))
-        docs = table["doc_id"].tolist()
-        by = [deciders.index(decided.get(doc, "")) for doc in docs]
-        tables.append(table.assign(by=by, candidates=[among.get(d, 0) for d in docs]))
-    rows = pd.concat(tables, ignore_index=True) if tables else _no_rows()
+    cells, rows = _cells(reasons, measures, number, place)
     pairs, gaps = _pairs(reasons, measures, number, place)
     docs, names = pd.factorize(pd.concat([rows["doc_id"], gaps["doc_id"]]))
     rules = ["", *sorted({*rows["rule"]} - {""})]
@@ -184,7 +174,7 @@ def columns_of(reasons: Reasons, findings: Findings) -> dict[str, Any]:
     which = which.reshape(numbers.shape)
     of_pairs = ("pair_adds", "pair_other_adds", "pair_difference")
     return {
-        "cells": np.array(cells, np.int32).reshape(-1, 4),
+        "cells": cells,
         "docs": list(names),
         "doc": docs[: len(rows)],
         "rank": rows["rank"].fillna(0).to_numpy(np.int64),
@@ -205,8 +195,30 @@ def columns_of(reasons: Reasons, findings: Findings) -> dict[str, Any]:
             [one.table["ideal_adds"].sum() for one in reasons.cells.values()]
         ),
         "rules": rules,
-        "deciders": deciders,
+        "deciders": DECIDERS,
     }
+
+
+def _cells(
+    reasons: Reasons,
+    measures: Sequence[str],
+    number: Mapping[str, int],
+    place: Mapping[str, int],
+) -> tuple[np.ndarray, pd.DataFrame]:
+    """List the documents of explanations, and which explanations there are."""
+    cells, tables = [], []
+    for (measure, run, query), explanation in reasons.cells.items():
+        table, steps = explanation.table, explanation.steps
+        ranked = table["ideal_rank"].notna()
+        table = table[ranked | (table["adds"] != 0) | (table["moved"] != 0)]
+        cells.append((measures.index(measure), number[run], place[query], len(table)))
+        decided = dict(zip(steps["doc_id"], steps["decided_by"], strict=True))
+        among = dict(zip(steps["doc_id"], map(len, steps["candidates"]), strict=True))
+        docs = table["doc_id"].tolist()
+        by = [DECIDERS.index(decided.get(doc, "")) for doc in docs]
+        tables.append(table.assign(by=by, candidates=[among.get(d, 0) for d in docs]))
+    rows = pd.concat(tables, ignore_index=True) if tables else _no_rows()
+    return np.array(cells, np.int32).reshape(-1, 4), rows
 
 
 def _pairs(
