@@ -27,6 +27,7 @@ MODULES = {
     "prefer": "prefer",
     "strengths": "strengths",
     "measures": "measures",
+    "page": "page",
 }
 OPTIONS = {  # what `run` of a module takes beside the report
     "peel": ("data", "shapes"),
@@ -36,6 +37,7 @@ OPTIONS = {  # what `run` of a module takes beside the report
     "reading": ("data",),
     "measures": ("data",),
     "prefer": ("data",),
+    "page": ("data",),
     "replicates": ("data",),
     "end-to-end": ("runs",),
     "keystroke": ("old",),

@@ -14,7 +14,9 @@ from benchmarks import inputs, ours
 BLOCK = 120  # runs
 
 
-def write(folder: Path, runs: int, queries: int, n: int) -> tuple[Path, Path]:
+def write(
+    folder: Path, runs: int, queries: int, n: int, block: int = BLOCK
+) -> tuple[Path, Path]:
     """Write packed runs and the preferences of cyclic graphs: both .parquet."""
     case = inputs.cyclic(queries, 1, n)
     prefs, packed = folder / "prefs.parquet", folder / f"{runs}.parquet"
@@ -29,5 +31,5 @@ def write(folder: Path, runs: int, queries: int, n: int) -> tuple[Path, Path]:
         tables.append(table.loc[np.repeat(table.index, graph.wins[:, 2])])
     pd.concat(tables, ignore_index=True).to_parquet(prefs)
     docs = {name: graph.doc_ids.tolist() for name, graph in case.graphs.items()}
-    ours.write_packed(packed, runs, docs, BLOCK)
+    ours.write_packed(packed, runs, docs, block)
     return packed, prefs

@@ -34,7 +34,7 @@ from pgcjax.errors import (
 )
 from pgcjax.io.check import fingerprint
 from pgcjax.io.runs import Runs
-from pgcjax.io.weights import weights_of
+from pgcjax.judging.tally import PAIR, TALLY, directed, tally_votes
 from pgcjax.judging.variants import turned
 from pgcjax.kernels import ABSENT
 from pgcjax.later import pd
@@ -43,12 +43,10 @@ from pgcjax.reference.order import ordered
 from pgcjax.tensors.measure_tensors import ListTensors, PeelTensors, TiedTensors
 from pgcjax.tensors.rankings import read_rankings
 
-_PAIR = ["query_id", "doc_id", "other_doc_id"]
 SCORED = "Give the runs and judgments that were scored."
 # What stands for documents that packed runs do not name: no judged one is called so.
 UNNAMED = "\N{WHITE SQUARE}\N{BLACK SQUARE}"
 _AT_ONCE = 2**24  # documents of the rankings of a batch, of the order of
-_TALLY = [*_PAIR, "votes", "votes_against", "judges"]
 
 
 class Explainer:
@@ -295,13 +293,13 @@ class Explainer:
             ]
             or [table.assign(change=0.0)[:0]]
         )
-        turns = _directed(turns).drop_duplicates([*_PAIR, "change"])
-        turns = turns[[*_PAIR, "change"]].merge(
-            _tally(table)[_TALLY], on=_PAIR, how="left"
+        turns = directed(turns).drop_duplicates([*PAIR, "change"])
+        turns = turns[[*PAIR, "change"]].merge(
+            tally_votes(table)[TALLY], on=PAIR, how="left"
         )
         turns["size"] = -turns["change"].abs()
-        turns = turns.sort_values(["size", *_PAIR], kind="stable", ignore_index=True)
-        return turns[[*_TALLY, "change"]]
+        turns = turns.sort_values(["size", *PAIR], kind="stable", ignore_index=True)
+        return turns[[*TALLY, "change"]]
 
     def _check(
         self, run_id: str, query_id: str | None, other: str | None = None
@@ -375,9 +373,9 @@ class Explainer:
         votes = no_votes()
         if "preferences" in self._member.measure.needs:
             table = self._request.tables["preferences"]
-            votes = _tally(table[table["query_id"] == query_id])
+            votes = tally_votes(table[table["query_id"] == query_id])
         place = {doc: i for i, doc in enumerate(ideal)}
-        above, below = (votes[name].map(place) for name in _PAIR[1:])
+        above, below = (votes[name].map(place) for name in PAIR[1:])
         return votes.drop(columns="query_id").assign(kept=above < below)
 
 
@@ -405,7 +403,7 @@ def _explained(request: ScoringRequest) -> Member:
 
 def no_votes() -> pd.DataFrame:
     """Return the table of votes where there are none."""
-    return pd.DataFrame({name: pd.Series(dtype=object) for name in _TALLY})
+    return pd.DataFrame({name: pd.Series(dtype=object) for name in TALLY})
 
 
 def refuse_twice(names: Collection[str]) -> None:
@@ -476,59 +474,3 @@ def _decisive(table: pd.DataFrame) -> list[str]:
     if not total or not len(turned_round):
         return []
     return against["query_id"].head(int(turned_round[0]) + 1).tolist()
-
-
-def _directed(table: pd.DataFrame) -> pd.DataFrame:
-    """Put the preferred document of each judgment first; leave ties out."""
-    prefers = (table["preference"] != 0) & table["other_doc_id"].notna()
-    table = table[prefers]
-    worse = (table["preference"] < 0).to_numpy()
-    docs, others = (table[name].to_numpy(object) for name in _PAIR[1:])
-    first, second = np.where(worse, others, docs), np.where(worse, docs, others)
-    return table.assign(doc_id=first, other_doc_id=second)
-
-
-def _tally(table: pd.DataFrame) -> pd.DataFrame:
-    """Count votes on each pair, for the document that they prefer and against it.
-
-    Returns:
-        `_TALLY`, and by `conflicts`: judges that voted both ways; of votes with times
-        also `first_time` and `last_time`.
-    """
-    named = _directed(table).assign(votes=lambda t: weights_of(t))
-    named["judge"] = named.get("judge", pd.Series("", named.index)).fillna("")
-    times = {"last_time": "max", "first_time": "min"} if "time" in named else {}
-    sums = {"votes": "sum"} | dict.fromkeys(["time"] if times else [], "max")
-    each = named.groupby([*_PAIR, "judge"], as_index=False).agg(sums)
-    back = dict(zip(_PAIR[1:], _PAIR[:0:-1], strict=True))
-    other = each[[*_PAIR, "judge"]].rename(columns=back).assign(both=True)
-    each = each.merge(other, on=[*_PAIR, "judge"], how="left")
-    both = each["both"].notna() & (each["judge"] != "")
-    often = [f" ({n:g})" if n != 1 else "" for n in each["votes"]]
-    each["judges"] = (each["judge"] + often).where(each["judge"] != "", "")
-    last = [f" {_moment(x)}".rstrip() for x in each["time"]] if times else ""
-    each["conflicts"] = (each["judge"] + last).where(both, "")
-    texts = dict.fromkeys(("judges", "conflicts"), _joined)
-    tally = each.groupby(_PAIR, as_index=False).agg({"votes": "sum"} | texts)
-    for name, of in times.items():
-        ends = named.groupby(_PAIR)["time"].agg(of)  # pairs ascend here, too
-        tally[name] = [_moment(seconds) for seconds in ends]
-    against = tally[[*_PAIR, "votes"]].rename(columns=back | {"votes": "votes_against"})
-    tally = tally.merge(against, on=_PAIR, how="left").fillna({"votes_against": 0.0})
-    tally = tally[[*_TALLY, *tally.columns.difference(_TALLY)]]
-    counts = tally[["votes", "votes_against"]]
-    whole = bool((counts % 1 == 0).all(axis=None))
-    return tally.astype(dict.fromkeys(counts, "int64")) if whole else tally
-
-
-def _joined(texts: Iterable[str]) -> str:
-    return ", ".join(text for text in texts if text)
-
-
-def _moment(seconds: float) -> str:
-    """Write a time as a date of UTC; a number that is hardly one stays a number."""
-    if np.isnan(seconds):
-        return ""
-    if not 1e8 < seconds < 1e10:  # of 1973 to 2286
-        return f"{seconds:.15g}"
-    return pd.Timestamp(seconds, unit="s").isoformat(timespec="seconds")

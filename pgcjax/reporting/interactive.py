@@ -33,6 +33,7 @@ _LONG = 20  # rows of judges that a page shows
 # What is embedded stays below 20 MB: so many scores in full, p, and ranks of documents.
 _TEXT, _TEXTS = 400, 4_000_000  # characters of one text, and of all
 _SCORES, _P_VALUES, _BOUNDS, _RANKS = 1_000_000, 2_000_000, 200_000, 4_000_000
+_NAMES, _VOTERS = 120, 4_000_000  # characters of the judges of a pair, and of all
 
 
 def write(
@@ -182,7 +183,7 @@ def _why(findings: Findings, reasons: Reasons) -> dict[str, Any]:
             data[name] = values
         elif name == "docs":
             data[name] = packed(values, "text")
-        elif name in ("values", "score", "best"):
+        elif name in ("values", "score", "best", "gap"):
             data[name] = packed(values, "f8")
         else:
             small = np.max(values, initial=0) < 2**16
@@ -303,6 +304,8 @@ def _graphs(findings: Findings, judged: JudgedQueries) -> dict[str, Any]:
     docs = [doc for graph in graphs for doc in graph.doc_ids.tolist()]
     by_grades = not any(len(graph.wins) for graph in graphs)
     edges = judged.edges()
+    voters = [short(names, _NAMES) for names in judged.voters(edges)]
+    named = 0 < sum(map(len, voters)) <= _VOTERS
     levels = [
         graph.levels if graph.levels is not None else np.full(len(graph), -1)
         for graph in graphs
@@ -321,6 +324,7 @@ def _graphs(findings: Findings, judged: JudgedQueries) -> dict[str, Any]:
         "docs": packed(docs, "text"),
         "edges": packed(edges, "i4"),
         "direct": packed(judged.direct(edges), "u1"),
+        "judges": packed(voters, "text") if named else None,
         "ideal": packed(judged.ideal_ranks(), "u4"),
         "counts": judged.counts(edges),
         "levels": packed(np.concatenate(levels), "i4") if by_grades else None,

@@ -1,7 +1,7 @@
 """Judgments and runs beside scores: graphs of queries, and ranks of documents."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from scipy import sparse
 
 from pgcjax.errors import DataError, Progress, counted, listed
 from pgcjax.io.judged import JudgedDocuments
+from pgcjax.judging.tally import PAIR, tally_votes
 from pgcjax.reference.pgc import greedy_ideal
 from pgcjax.reporting.introduction import judging_in_words
 from pgcjax.reporting.judgment_analysis import Analysis, Choices, Part, analyse
@@ -35,6 +36,7 @@ class JudgedQueries:
         sections: what `judgments` says of them.
         notes: what is missing, a line each.
         judging: how the queries were judged, in words.
+        judges: who voted, by query, preferred and other document; empty without names.
     """
 
     graphs: Sequence[Graph]
@@ -44,6 +46,7 @@ class JudgedQueries:
     sections: Sequence[Analysis] = ()
     notes: tuple[str, ...] = ()
     judging: str = ""
+    judges: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
 
     def edges(self) -> Int[np.ndarray, "edges 3"]:
         """List all edges once: document, the worse one, how often it was judged.
@@ -56,6 +59,12 @@ class JudgedQueries:
         pairs, which = np.unique(rows[:, :2], axis=0, return_inverse=True)
         times = np.bincount(which.ravel(), rows[:, 2], len(pairs))
         return np.column_stack([pairs, times.astype(np.int64)])
+
+    def voters(self, edges: Int[np.ndarray, "edges 3"]) -> list[str]:
+        """List who preferred the first document of each edge to the second."""
+        docs = [(g.query_id, doc) for g in self.graphs for doc in g.doc_ids.tolist()]
+        pairs = ((docs[a], docs[b][1]) for a, b, _ in edges.tolist())
+        return [self.judges.get((*better, worse), "") for better, worse in pairs]
 
     def parts(self) -> Int32[np.ndarray, " documents"]:
         """Number the strongly connected parts: where each leads to each, by edges."""
@@ -200,7 +209,19 @@ def read(
         sections,
         tuple(notes),
         judging_in_words(preferences, qrels, queries),
+        _judges(preferences, queries),
     )
+
+
+def _judges(
+    preferences: pd.DataFrame | None, queries: Sequence[str]
+) -> dict[tuple[str, str, str], str]:
+    """Name the judges that prefer one document to another, if any has a name."""
+    if preferences is None or "judge" not in preferences:
+        return {}
+    tally = tally_votes(preferences[preferences["query_id"].isin(queries)])
+    pairs = tally[PAIR].itertuples(index=False, name=None)
+    return dict(zip(pairs, tally["judges"], strict=True))
 
 
 def _ranks(

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _ROWS = 200_000  # documents of all explanations: some 5 MB
 _NEAR = 1e-6  # a score that differs by more is of other judgments, runs or parameters
 
+DECIDERS = ["", "alone", "run", "doc id"]
+
 
 @dataclass(frozen=True)
 class Reasons:
@@ -27,11 +29,14 @@ class Reasons:
         cells: an `Explanation` each, by measure, run and query.
         notes: why there are none of a measure, or fewer than were asked for.
         command: that explains a score, without the run, the query and the measure.
+        differences: a `Difference` each, by measure, query and run: of the best run to
+            that one.
     """
 
     cells: Mapping[tuple[str, str, str], Any] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
     command: str = "pgcjax explain --prefs judgments.txt runs/"
+    differences: Mapping[tuple[str, str, str], Any] = field(default_factory=dict)
 
 
 def explain_scores(
@@ -60,6 +65,7 @@ def explain_scores(
         raise UsageError(f"{cells} scores to explain: expected 0 or more")
     made: dict[tuple[str, str, str], Any] = {}
     notes: dict[str, str] = {}
+    differences: dict[tuple[str, str, str], Any] = {}
     for name in findings.scores if cells else ():
         try:
             with warnings.catch_warnings():  # which evaluate gave with the scores
@@ -73,7 +79,12 @@ def explain_scores(
         chosen = choose(findings, name, explainer, cells)
         if note := _explain(findings, name, explainer, chosen, made, progress):
             notes[name] = note
-    return Reasons(made, notes, command)
+        best = chosen[0][0] if chosen else None
+        for run, query in chosen:
+            # In the order of choice, the best run has been explained on all queries.
+            if run != best and (name, run, query) in made:
+                differences[name, query, run] = explainer.difference(best, run, query)
+    return Reasons(made, notes, command, differences)
 
 
 def choose(
@@ -145,12 +156,56 @@ def columns_of(reasons: Reasons, findings: Findings) -> dict[str, Any]:
         and best (that of the ideal ranking) of each; docs,
         and of each row doc, rank and ideal (0: none), rule and by (numbers of `rules`
         and `deciders`), candidates; values, and of each row adds, ideal_adds and moved
-        as their numbers.
+        as their numbers. Of differences: pairs (measure, run, the other run, query and
+        rows), gap (of their scores), and of each document pair_doc, pair_rank,
+        pair_other_rank, pair_adds, pair_other_adds and pair_difference.
     """
     measures = list(findings.scores)
     place = {name: i for i, name in enumerate(findings.queries)}
     number = {name: i for i, name in enumerate(findings.runs)}
-    deciders = ["", "alone", "run", "doc id"]
+    cells, rows = _cells(reasons, measures, number, place)
+    pairs, gaps = _pairs(reasons, measures, number, place)
+    docs, names = pd.factorize(pd.concat([rows["doc_id"], gaps["doc_id"]]))
+    rules = ["", *sorted({*rows["rule"]} - {""})]
+    parts = ("adds", "ideal_adds", "moved")
+    shares = gaps[["adds", "other_adds", "difference"]].to_numpy(float)
+    numbers = np.concatenate([rows[[*parts]].to_numpy(float), shares])
+    values, which = np.unique(numbers, return_inverse=True)
+    which = which.reshape(numbers.shape)
+    of_pairs = ("pair_adds", "pair_other_adds", "pair_difference")
+    return {
+        "cells": cells,
+        "docs": list(names),
+        "doc": docs[: len(rows)],
+        "rank": rows["rank"].fillna(0).to_numpy(np.int64),
+        "ideal": rows["ideal_rank"].fillna(0).to_numpy(np.int64),
+        "rule": np.array([rules.index(rule) for rule in rows["rule"]], np.int64),
+        "by": rows["by"].to_numpy(np.int64),
+        "candidates": rows["candidates"].to_numpy(np.int64),
+        "values": values,
+        **dict(zip(parts, which[: len(rows)].T, strict=True)),
+        "pairs": pairs,
+        "gap": np.array([one.difference for one in reasons.differences.values()]),
+        "pair_doc": docs[len(rows) :],
+        "pair_rank": gaps["rank"].fillna(0).to_numpy(np.int64),
+        "pair_other_rank": gaps["other_rank"].fillna(0).to_numpy(np.int64),
+        **dict(zip(of_pairs, which[len(rows) :].T, strict=True)),
+        "score": np.array([one.score for one in reasons.cells.values()]),
+        "best": np.array(
+            [one.table["ideal_adds"].sum() for one in reasons.cells.values()]
+        ),
+        "rules": rules,
+        "deciders": DECIDERS,
+    }
+
+
+def _cells(
+    reasons: Reasons,
+    measures: Sequence[str],
+    number: Mapping[str, int],
+    place: Mapping[str, int],
+) -> tuple[np.ndarray, pd.DataFrame]:
+    """List the documents of explanations, and which explanations there are."""
     cells, tables = [], []
     for (measure, run, query), explanation in reasons.cells.items():
         table, steps = explanation.table, explanation.steps
@@ -160,34 +215,30 @@ def columns_of(reasons: Reasons, findings: Findings) -> dict[str, Any]:
         decided = dict(zip(steps["doc_id"], steps["decided_by"], strict=True))
         among = dict(zip(steps["doc_id"], map(len, steps["candidates"]), strict=True))
         docs = table["doc_id"].tolist()
-        by = [deciders.index(decided.get(doc, "")) for doc in docs]
+        by = [DECIDERS.index(decided.get(doc, "")) for doc in docs]
         tables.append(table.assign(by=by, candidates=[among.get(d, 0) for d in docs]))
     rows = pd.concat(tables, ignore_index=True) if tables else _no_rows()
-    docs, names = pd.factorize(rows["doc_id"])
-    rules = ["", *sorted({*rows["rule"]} - {""})]
-    parts = ("adds", "ideal_adds", "moved")
-    values, which = np.unique(rows[[*parts]].to_numpy(float), return_inverse=True)
-    which = which.reshape(len(rows), len(parts)).T
-    return {
-        "cells": np.array(cells, np.int32).reshape(-1, 4),
-        "docs": list(names),
-        "doc": docs,
-        "rank": rows["rank"].fillna(0).to_numpy(np.int64),
-        "ideal": rows["ideal_rank"].fillna(0).to_numpy(np.int64),
-        "rule": np.array([rules.index(rule) for rule in rows["rule"]], np.int64),
-        "by": rows["by"].to_numpy(np.int64),
-        "candidates": rows["candidates"].to_numpy(np.int64),
-        "values": values,
-        **dict(zip(parts, which, strict=True)),
-        "score": np.array([one.score for one in reasons.cells.values()]),
-        "best": np.array(
-            [one.table["ideal_adds"].sum() for one in reasons.cells.values()]
-        ),
-        "rules": rules,
-        "deciders": deciders,
-    }
+    return np.array(cells, np.int32).reshape(-1, 4), rows
+
+
+def _pairs(
+    reasons: Reasons,
+    measures: Sequence[str],
+    number: Mapping[str, int],
+    place: Mapping[str, int],
+) -> tuple[np.ndarray, pd.DataFrame]:
+    """List the documents that make differences, and which differences there are."""
+    pairs, tables = [], [_no_rows()]
+    for (measure, query, run), one in reasons.differences.items():
+        tables.append(one.table[one.table["difference"] != 0])
+        at = measures.index(measure), number[one.run_id], number[run], place[query]
+        pairs.append((*at, len(tables[-1])))
+    # Empty tables have no types, and would take those of the others away.
+    tables = [table for table in tables if len(table)] or tables[:1]
+    return np.array(pairs, np.int32).reshape(-1, 5), pd.concat(tables)
 
 
 def _no_rows() -> pd.DataFrame:
-    names = ["doc_id", "rank", "ideal_rank", "rule", "by", "candidates"]
-    return pd.DataFrame(columns=[*names, "adds", "ideal_adds", "moved"])
+    names = ["doc_id", "rank", "ideal_rank", "rule", "by", "candidates", "other_rank"]
+    names += ["adds", "ideal_adds", "moved", "other_adds", "difference"]
+    return pd.DataFrame(columns=names)

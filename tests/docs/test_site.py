@@ -11,7 +11,8 @@ import yaml
 import pgcjax
 from pgcjax.measures.catalogue import built_in
 from pgcjax.reference.pgc import greedy_ideal
-from scripts.site import catalogue, notebooks, pictures, privacy
+from scripts.site import catalogue, notebooks, pictures, privacy, screenshot
+from scripts.site.browser import chromium
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -50,6 +51,28 @@ def test_every_measure_has_an_entry_with_all_that_is_known_of_it():
     assert "[images.md](../images.md)" in entries["PMR"]
     anchors = re.findall(r"\{ #(\S+) \}", "".join(pages.values()))
     assert len({a.lower() for a in anchors}) == len(anchors) == len(entries)
+
+
+@pytest.mark.slow
+def test_the_picture_of_a_page_is_taken_anew(tmp_path):
+    try:
+        with chromium():
+            pass
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    picture = tmp_path / "assets/report.png"
+    screenshot.take(picture)
+    for file in (picture, screenshot.PICTURE):
+        taken = file.read_bytes()
+        assert taken.startswith(b"\x89PNG") and 20_000 < len(taken) < 200_000
+        size = tuple(int.from_bytes(taken[i : i + 4]) for i in (16, 20))
+        assert size == (1140, 760)
+
+
+def test_without_a_browser_the_picture_is_left_as_it_is(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    with pytest.raises(RuntimeError, match=r"no (chromium|playwright).*install"):
+        screenshot.take()
 
 
 def test_pictures_are_what_is_computed():

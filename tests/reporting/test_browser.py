@@ -82,6 +82,7 @@ def edges(judged):
 
 def drawn(page):
     """Wait until charts are drawn: a frame after their place has its width."""
+    page.wait_for_selector("html[data-ready]")
     page.evaluate(
         "() => new Promise((done) => {"
         "requestAnimationFrame(() => requestAnimationFrame(done)); })"
@@ -190,6 +191,7 @@ def test_a_score_is_explained_or_the_page_says_what_explains_it(browser, file, d
     preferences, _, findings = demo
     runs = pgcjax.files.read_runs(DEMO / "runs").table
     with opened(browser, file) as page:
+        page.evaluate("Promise.all([report.judged.open(), report.why.open()])")
         cells = page.evaluate(
             """() => [...report.why.start.keys()].map((key) => {
             const at = key.split(" ").map(Number), [m, q, r] = at;
@@ -237,7 +239,27 @@ def test_a_score_is_explained_or_the_page_says_what_explains_it(browser, file, d
             assert [float(row[name]) for row in rows] == table[column].tolist()
         placed = [row["placed, as"].partition(";")[0] for row in rows]
         assert placed == table["rule"].tolist()
+        other = next(r for _, q, r, *_ in peeled if q == query and r != run)
+        gap = pgcjax.explain(
+            DEMO / "runs",
+            query,
+            run_id=run,
+            other=other,
+            preferences=DEMO / "preferences.csv",
+        )
+        go(page, query=query, run=[other, run])
+        grid = page.locator(".grid", has_text="What each document makes of PGC")
+        with page.expect_download() as saved:
+            grid.get_by_text("CSV").click()
+        rows = [*csv.DictReader(saved.value.path().read_text().splitlines())]
+        table = gap.table[gap.table["difference"] != 0]
+        assert {row["document"]: float(row["difference"]) for row in rows} == dict(
+            zip(table["doc_id"], table["difference"], strict=True)
+        )
         worst = findings.runs[findings.compared["PGC"].runs["mean"].argmin()]
+        go(page, query=query, run=[run, worst])
+        line = page.locator("#detail pre").first.inner_text()
+        assert f"--run-id {run} --other {worst} --query {query} -m PGC" in line
         go(page, query=query, run=worst)
         line = page.locator("#detail pre").inner_text()
         assert line == (
@@ -276,7 +298,8 @@ def test_a_graph_has_layers_and_can_be_searched_and_enlarged(browser, file, demo
         page.get_by_label("Smaller graph").click()
         kept = page.locator(".chart .edge.kept")
         few = len(kept.get_attribute("d"))
-        page.select_option("#detail .bar select >> nth=1", label="every judgment")
+        arrows = page.locator("#detail label", has_text="Arrows").locator("select")
+        arrows.select_option(label="every judgment")
         assert len(kept.get_attribute("d")) > few
         assert "arrows=all" in page.evaluate("location.href")
 
@@ -492,6 +515,106 @@ def test_it_can_be_used_with_keys_alone(browser, file):
         page.keyboard.press("Enter")
         assert shows(page, "rose and alder")
 
+        for chart in ("#queries", "#measures"):
+            go(page)
+            page.locator(f"{chart} figure [tabindex='0']").first.focus()
+            said = page.locator(f"{chart} figure .says").first
+            first = said.inner_text()
+            page.keyboard.press("ArrowRight")
+            second = said.inner_text()
+            assert re.match(r"\w+: ", first) and first != second
+            name = second.partition(":")[0]
+            page.keyboard.press("Enter")
+            page.wait_for_function(
+                "name => document.querySelector('#detail h2').innerText.includes(name)",
+                arg=name,
+            )
+
+
+def views(page):
+    """Show the overview, and each kind of detail, of what the page has."""
+    first = """report.why.open().then(() => {
+        const [m, query, run] = [...report.why.start.keys()][0].split(" ").map(Number);
+        return {measure: report.measures[m].name, query: report.queries[query],
+          run: report.runs[run]}; })"""
+    explained = page.evaluate(first)
+    unexplained = {"query": explained["query"], "run": "oak"}
+    for chosen in (
+        {},
+        {"run": "oak"},
+        {"run": ["oak", "reed"]},
+        unexplained,
+        explained,
+    ):
+        if chosen:
+            go(page, **chosen)
+        yield chosen
+
+
+def serious(page):
+    """What axe-core finds that keeps people from reading the page."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    violations = axe.run(page).response["violations"]
+    return [
+        (one["id"], one["nodes"][0]["html"])
+        for one in violations
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+def looks(page):
+    """Go through screens of computers and phones, light and dark."""
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            drawn(page)
+            yield width, scheme
+
+
+@pytest.mark.slow
+def test_nobody_is_kept_out(browser, file, demo, tmp_path):
+    """No view, nor the page of an arena, has serious findings of axe-core."""
+    with opened(browser, file) as page:
+        for chosen in views(page):
+            for look in looks(page):
+                assert serious(page) == [], (chosen, look)
+    pytest.importorskip("matplotlib")
+    arena = pgcjax.judgments.report(demo[0], tmp_path / "arena.html")
+    page = browser.new_page()
+    page.goto(arena.as_uri())
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert serious(page) == [], width
+    page.add_style_tag(content="p { color: #ccc }")  # what it would find
+    assert {name for name, _ in serious(page)} == {"color-contrast"}
+    page.close()
+
+
+def test_on_paper_tables_are_whole_and_controls_are_absent(browser, file):
+    with opened(browser, file, viewport={"width": 720, "height": 1000}) as page:
+        page.emulate_media(media="print", color_scheme="dark")
+        for chosen in views(page):
+            controls = "button, input, .exports, .trail, #contents, main select"
+            shown = (
+                page.locator(controls)
+                .locator("visible=true")
+                .evaluate_all(
+                    "all => all.filter((one) => !one.closest('th'))"
+                    ".map((one) => one.outerHTML)"
+                )
+            )
+            assert shown == [], chosen
+            cut = page.locator(".wide:visible").evaluate_all(
+                "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1)"
+                ".map((one) => one.innerText)"
+            )
+            assert cut == [], chosen
+        ink = page.locator("#detail td").first.evaluate(
+            "e => getComputedStyle(e).color"
+        )
+        assert ink == "rgb(28, 32, 36)"  # dark on paper, whatever the screen was
+
 
 def test_scores_alone_and_what_to_add(browser, tmp_path, demo):
     preferences, _, findings = demo
@@ -514,6 +637,43 @@ def test_scores_alone_and_what_to_add(browser, tmp_path, demo):
         )
         judged = preferences[preferences["query_id"] == findings.queries[0]]
         assert ideal == greedy_ideal(edges(judged), [])
+
+
+def test_what_no_order_follows_is_marked_and_votes_have_their_judges(browser, tmp_path):
+    """Greedy takes v first, as it wins most: against a, which no cycle compels."""
+    pairs = "ab bc ca av vw vx vy vz wx xy yz zw wv".split()
+    votes = [("q1", *pair, 1.0, "ann") for pair in pairs]
+    votes += [("q1", *"vw", 1.0, "bob"), ("q1", *"xw", 1.0, "cid")]
+    votes += [("q2", *"ab", 1.0, "ann")]
+    columns = ["query_id", "doc_id", "other_doc_id", "preference", "judge"]
+    preferences = pgcjax.files.read_preferences(pd.DataFrame(votes, columns=columns))
+    retrieved = {
+        run: {query: {doc: -i for i, doc in enumerate(docs)} for query in ("q1", "q2")}
+        for run, docs in (("r1", "abcvwxyz"), ("r2", "zyxwvcba"))
+    }
+    findings = find(pgcjax.evaluate(retrieved, preferences=preferences), test="t")
+    read = judged_queries.read(["q1", "q2"], ["r1", "r2"], preferences)
+    file = interactive.write(findings, tmp_path / "page.html", judged=read)
+    ideal = greedy_ideal([(a, b) for query, a, b, *_ in votes if query == "q1"], [])
+    assert ideal.index("v") < ideal.index("a")
+    with opened(browser, file) as page:
+        go(page, query="q1", judgments="all")
+        spare = page.locator("#detail .chart .edge.spare").get_attribute("d")
+        assert spare.count("M") == 1
+        table = page.locator(".grid", has_text="judges against")
+        rows = [
+            row.split("\t") for row in table.locator("tbody").inner_text().split("\n")
+        ]
+        by_pair = {(row[0], row[1]): row[2:] for row in rows}
+        against = ["contradicts it, in no cycle", ""]
+        assert by_pair["a", "v"] == ["1", "0", "ann", "", *against]
+        assert by_pair["v", "w"][:4] == ["2", "1", "ann, bob", "ann"]
+        assert by_pair["w", "x"][:4] == ["1", "1", "ann", "cid"]
+        assert [pair for pair, row in by_pair.items() if row[-2:] == against] == [
+            ("a", "v")
+        ]
+        assert ", of which 1 in no cycle." in page.inner_text("#detail")
+        assert "though in no cycle" in page.locator("#detail .legend").inner_text()
 
 
 def test_names_are_text_whatever_they_hold(browser, tmp_path):

@@ -87,6 +87,25 @@ def test_the_best_runs_and_the_queries_that_decide(demo):
             assert columns["rules"][rule] == step.loc[doc, "rule"]
             assert columns["deciders"][by] == step.loc[doc, "decided_by"]
             assert among == len(step.loc[doc, "candidates"])
+    first = 0
+    pairs = columns["pairs"].tolist()
+    assert len(pairs) == len(why.differences) == 4  # of the best run to two, twice
+    explainer = explainers(judgments)("PGC")
+    explainer.read(RUNS(), only=best_runs(chosen))
+    for (_, run, other, query, rows), gap in zip(pairs, columns["gap"], strict=True):
+        names = findings.runs[run], findings.runs[other], findings.queries[query]
+        table = explainer.difference(*names).table
+        table = table[table["difference"] != 0]
+        shares = columns["values"][columns["pair_difference"][first : first + rows]]
+        docs = [columns["docs"][i] for i in columns["pair_doc"][first : first + rows]]
+        first += rows
+        assert names[0] == chosen[0][1] and docs == table["doc_id"].tolist()
+        assert shares.tolist() == table["difference"].tolist()
+        assert gap == wide.loc[names[0], names[2]] - wide.loc[names[1], names[2]]
+
+
+def best_runs(chosen):
+    return {run for _, run, _ in chosen}
 
 
 def test_what_is_not_explained_is_said(demo, monkeypatch):

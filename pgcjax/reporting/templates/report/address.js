@@ -16,7 +16,7 @@ const address = {
     this.params.delete(name);
     if (value !== usual) for (const one of [value].flat()) this.params.append(name, one);
     history.replaceState(history.state, "", `#${this.params}`);
-    state.drawn = overviewKey();
+    state.drawn &&= overviewKey(); // None while parts are missing.
   },
 };
 

@@ -1,19 +1,22 @@
 // Charts that are as wide as their place, drawn anew when it changes.
 
+const LEAST = 60; // pixels that a chart needs; it has fewer while a page is laid out
+
 /**
  * A chart: `draw(width)` gives {height, nodes}; `says` is a line below it that changes
- * with what is pointed at. One that `zooms` is in a frame that scrolls.
+ * with what is pointed at. One that `zooms` is in a frame that scrolls; one that has
+ * `marks` has parts that keys reach.
  */
-function chart({ label, draw, says = "", zooms = false }) {
-  const drawing = s("svg", { role: "img", "aria-label": label });
+function chart({ label, draw, says = "", zooms = false, marks = zooms }) {
+  const drawing = s("svg", { role: marks ? "group" : "img", "aria-label": label });
   const line = h("p", { class: "says" }, says);
   const frame = { class: "zoom", tabindex: 0, role: "region", "aria-label": label };
   const inner = zooms ? h("div", frame, drawing) : drawing;
   const place = h("figure", { class: "chart" }, inner, says ? line : "");
   let last = 0;
-  const redraw = () => {
-    const width = Math.round(place.clientWidth);
-    if (!width || width === last) return;
+  const redraw = ([entry]) => {
+    const width = Math.round(entry.contentRect.width);
+    if (width < LEAST || width === last) return;
     last = width;
     const { height, nodes } = draw(width, (text) => {
       line.textContent = text || says;
@@ -23,6 +26,34 @@ function chart({ label, draw, says = "", zooms = false }) {
   };
   new ResizeObserver(redraw).observe(place);
   return place;
+}
+
+/**
+ * Marks of a chart, {node, text, hash}: one says its text when it is pointed at or has the
+ * focus, which arrow keys move, and a click or Enter opens its address.
+ */
+function marks(say, all) {
+  const attributes = (i) => ({ role: "link", tabindex: i ? -1 : 0 });
+  const nodes = all.map(({ node, text, hash }, i) => {
+    const open = () => (location.hash = hash);
+    const [show, hide] = [() => say(text), () => say("")];
+    const pointed = { onpointerenter: show, onpointerleave: hide, onfocus: show, onblur: hide };
+    const onkeydown = (event) => event.key === "Enter" && open();
+    const label = { "aria-label": text };
+    return build(node, { ...attributes(i), ...label, ...pointed, onclick: open, onkeydown }, []);
+  });
+  return s("g", { onkeydown: moveMark }, nodes);
+}
+
+/** Arrow keys go from a mark, or a document of a graph, to the next. */
+function moveMark(event) {
+  const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+  const all = [...event.currentTarget.querySelectorAll("[tabindex]")];
+  const target = all[all.indexOf(event.target.closest("[tabindex]")) + step];
+  if (!target) return;
+  event.preventDefault();
+  for (const one of all) one.setAttribute("tabindex", one === target ? 0 : -1);
+  target.focus();
 }
 
 /** A scale from numbers to pixels, with round ticks. */
@@ -85,6 +116,7 @@ function queryColumns({ label, queries, height, values, column, open, text, zero
   return chart({
     label,
     says,
+    marks: true,
     draw: (width, say) => {
       const left = 42,
         top = 8,
@@ -96,7 +128,8 @@ function queryColumns({ label, queries, height, values, column, open, text, zero
       let [low, high] = values();
       if (zero) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
       const y = scale(low, high, bottom, top);
-      const nodes = axisLeft(y, left, width);
+      const nodes = axisLeft(y, left, width),
+        hits = [];
       queries.forEach((query, i) => {
         const x = left + (i + 0.5) * step;
         nodes.push(...column(query, x, step, y));
@@ -113,22 +146,11 @@ function queryColumns({ label, queries, height, values, column, open, text, zero
             ),
           );
         }
-        nodes.push(
-          s("rect", {
-            class: "hit",
-            x: left + i * step,
-            y: 0,
-            width: step,
-            height: bottom,
-            onpointerenter: () => say(text(query)),
-            onpointerleave: () => say(""),
-            onclick: () => {
-              location.hash = open(query);
-            },
-          }),
-        );
+        const place = { x: left + i * step, y: 0, width: step, height: bottom };
+        const node = s("rect", { class: "hit", ...place });
+        hits.push({ node, text: text(query), hash: open(query) });
       });
-      return { height: bottom + room, nodes };
+      return { height: bottom + room, nodes: [...nodes, marks(say, hits)] };
     },
   });
 }
@@ -238,11 +260,12 @@ function pointNames(spots, gap, left, right) {
   return nodes;
 }
 
-/** Points: {x, y, name, hash, own}. */
+/** Points: {x, y, name, hash}; keys go through them from left to right. */
 function pointChart({ label, points, xLabel, yLabel, height = 320, says = "" }) {
   return chart({
     label,
     says,
+    marks: true,
     draw: (width, say) => {
       const left = 52,
         bottom = height;
@@ -259,18 +282,15 @@ function pointChart({ label, points, xLabel, yLabel, height = 320, says = "" }) 
         ...axisLeft(y, left, width),
         ...axisBelow(x, 0, bottom),
         ...axisNames(xLabel, yLabel, width, bottom),
-        ...points.map((p) =>
-          s("circle", {
-            class: p.own ? "point own" : "point",
-            cx: x(p.x),
-            cy: y(p.y),
-            r: p.own ? size + 2 : size,
-            onpointerenter: () => say(`${p.name}: ${number(p.x)}, ${number(p.y)}`),
-            onpointerleave: () => say(""),
-            onclick: () => {
-              location.hash = p.hash;
-            },
-          }),
+        marks(
+          say,
+          [...points]
+            .sort((a, b) => a.x - b.x)
+            .map((p) => ({
+              node: s("circle", { class: "point", cx: x(p.x), cy: y(p.y), r: size }),
+              text: `${p.name}: ${number(p.x)}, ${number(p.y)}`,
+              hash: p.hash,
+            })),
         ),
         ...pointNames(spots, size + 3, left, width),
       ];
@@ -286,7 +306,7 @@ const DASHES = ["", "7 3", "2 3", "9 3 2 3", "4 2", "12 4"];
 function curveChart({ label, curves, xLabel, yLabel, mark }) {
   return chart({
     label,
-    says: `Dotted line: ${fixed(mark, 2)}.`,
+    says: `Dotted line: ${fixed(mark, 2)}. ${label}.`,
     draw: (width) => {
       const left = 52,
         height = 260,

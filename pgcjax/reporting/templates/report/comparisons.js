@@ -1,5 +1,8 @@
 // The overview: which runs differ, and measures against each other.
 
+// What changes the colours of the page, and so of what is painted.
+const LOOKS = ["print", "(prefers-color-scheme: dark)"].map((query) => matchMedia(query));
+
 /** All pairs of runs as a picture: one cell each, which a pointer or arrow keys choose. */
 function significance() {
   const measure = current(),
@@ -16,7 +19,7 @@ function significance() {
   const frame = h("div", { class: "matrix" }, canvas, cursor);
   const place = h("figure", { class: "chart" }, frame, line);
   const names = count <= 40,
-    margin = () => (names ? Math.min(170, place.clientWidth * 0.3) : 34);
+    margin = (width) => (names ? Math.min(170, width * 0.3) : 34);
   let at = [0, Math.min(1, count - 1)],
     box = { left: 0, top: 0, width: 1, height: 1 };
   const idle =
@@ -32,10 +35,32 @@ function significance() {
     return `${i + 1}. ${report.runs[a]} is ${said}${way} than ${j + 1}. ${report.runs[b]}: ${signed(measure.mean[a] - measure.mean[b])}${Number.isNaN(p) ? "" : `, p = ${number(p)}`}`;
   }
 
+  /** A picture of a pixel for each pair. */
+  function cells(colours) {
+    const picture = new OffscreenCanvas(count, count).getContext("2d", { willReadFrequently: true });
+    const colour = (name) => {
+      picture.fillStyle = colours[name];
+      picture.fillRect(0, 0, 1, 1);
+      return new Uint32Array(picture.getImageData(0, 0, 1, 1).data.buffer)[0];
+    };
+    const [more, less, none] = ["more", "less", "none"].map(colour);
+    const pixels = new Uint32Array(count * count); // Those of a run with itself stay clear.
+    for (let i = 0; i < count; i++) {
+      for (let j = 0; j < i; j++) {
+        const differ = measure.differ(order[i], order[j]);
+        pixels[i * count + j] = differ ? less : none;
+        pixels[j * count + i] = differ ? more : none;
+      }
+    }
+    const data = new Uint8ClampedArray(pixels.buffer);
+    picture.putImageData(new ImageData(data, count, count), 0, 0);
+    return picture.canvas;
+  }
+
+  let width = 0;
   function draw() {
-    const width = place.clientWidth;
-    if (!width) return;
-    const left = margin(),
+    if (width < LEAST) return;
+    const left = margin(width),
       cell = Math.min((width - left) / count, 44);
     const height = count * Math.min(cell, Math.max(names ? 17 : 0, Math.min(cell, 640 / count)));
     const upright = names && cell >= 13, // names of columns, turned
@@ -56,8 +81,7 @@ function significance() {
       none: look.getPropertyValue("--pale"),
     };
     const w = box.width / count,
-      t = height / count,
-      seam = t > 12 ? 1 : 0;
+      t = height / count;
     const label = (i, most) => `${i + 1}  ${shorten(report.runs[order[i]], most)}`;
     const every = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
     const few = (pixels, least) => every.find((step) => step * pixels >= least) ?? count;
@@ -76,19 +100,13 @@ function significance() {
         paint.fillText(upright ? label(i, 13) : String(i + 1), 0, 0, upright ? top - 8 : 40);
         paint.restore();
       }
-      for (let j = 0; j < count; j++) {
-        if (i === j) continue;
-        const differ = measure.differ(order[i], order[j]);
-        paint.fillStyle = !differ ? colours.none : i < j ? colours.more : colours.less;
-        const x = Math.round(left + j * w),
-          y = Math.round(top + i * t);
-        paint.fillRect(
-          x,
-          y,
-          Math.max(Math.round(left + (j + 1) * w) - x - seam, 1),
-          Math.max(Math.round(top + (i + 1) * t) - y - seam, 1),
-        );
-      }
+    }
+    paint.imageSmoothingEnabled = false;
+    paint.drawImage(cells(colours), left, top, width - left, height);
+    paint.strokeStyle = look.getPropertyValue("--paper");
+    for (let i = 0; i <= count && t > 12; i++) {
+      const [x, y] = [Math.round(left + i * w) - 0.5, Math.round(top + i * t) - 0.5];
+      paint.stroke(new Path2D(`M${left} ${y}H${width}M${x} ${top}V${top + height}`));
     }
   }
 
@@ -137,7 +155,11 @@ function significance() {
     event.preventDefault();
     point([at[0] + step[0], at[1] + step[1]]);
   });
-  new ResizeObserver(draw).observe(place);
+  new ResizeObserver(([entry]) => {
+    width = entry.contentRect.width;
+    draw();
+  }).observe(place);
+  for (const look of LOOKS) look.onchange = draw;
   fillSection(
     "significance",
     "Which runs differ",
@@ -287,7 +309,7 @@ function measures() {
           curves,
           mark: report.alpha,
           xLabel: "pairs of runs, by p",
-          yLabel: `p: ${report.tested}`,
+          yLabel: "p",
         })
       : "",
   );

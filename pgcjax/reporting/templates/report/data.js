@@ -30,6 +30,11 @@ async function unpack(packed) {
   return new type(bytes.buffer);
 }
 
+/** Unpack what an object holds under some names. */
+async function unpackAll(target, names) {
+  await Promise.all(names.map(async (name) => (target[name] = await unpack(target[name]))));
+}
+
 /** Scores by one measure, and the tests of all pairs of runs. */
 class Measure {
   constructor(raw, runs, queries) {
@@ -48,16 +53,19 @@ class Measure {
     });
   }
 
+  /** What the table of runs needs; the rest waits for `open`. */
   static async of(raw, runs, queries) {
-    const open = { ...raw };
-    for (const name of ["values", "mean", "low", "high", "significant", "p", "below", "above"]) {
-      open[name] = await unpack(raw[name]);
-    }
+    const ready = { ...raw };
+    await unpackAll(ready, ["mean", "low", "high", "significant"]);
     if (raw.judged) {
-      const [low, high] = [await unpack(raw.judged.low), await unpack(raw.judged.high)];
-      open.judged = { ...raw.judged, low, high, mean: open.mean };
+      ready.judged = { ...raw.judged, mean: ready.mean };
+      await unpackAll(ready.judged, ["low", "high"]);
     }
-    return new Measure(open, runs, queries);
+    return new Measure(ready, runs, queries);
+  }
+
+  open() {
+    return (this.opened ??= unpackAll(this, ["values", "p", "below", "above"]));
   }
 
   score(run, query) {
@@ -127,30 +135,34 @@ class Measure {
 
 /** The judged documents of queries, and where runs have them. */
 class Judgments {
-  static async of(raw) {
-    const { ranks, ...rest } = raw;
-    const made = Object.assign(new Judgments(), rest);
-    for (const name of ["docs", "edges", "direct", "ideal", "levels", "parts", "grades"]) {
-      made[name] = await unpack(raw[name]);
-    }
-    made.rankOf = await unpack(ranks);
-    made.first = [0];
-    for (const size of raw.sizes) made.first.push(made.first.at(-1) + size);
-    made.place = new Map(raw.runs.map((run, i) => [run, i]));
+  constructor({ ranks, ...rest }) {
+    Object.assign(this, rest, { rankOf: ranks });
+    this.first = [0];
+    for (const size of this.sizes) this.first.push(this.first.at(-1) + size);
+    this.place = new Map(this.runs.map((run, i) => [run, i]));
+  }
+
+  open() {
+    return (this.opened ??= this.unpack());
+  }
+
+  async unpack() {
+    const names = ["docs", "edges", "direct", "ideal", "levels", "parts"];
+    names.push("grades", "judges", "rankOf");
+    await unpackAll(this, names);
     // Edges ascend by document, so that those of a query follow each other.
-    made.firstEdge = new Array(raw.sizes.length + 1).fill(0);
-    const count = made.edges.length / 3;
-    for (let query = 0, at = 0; query < raw.sizes.length; query++) {
-      made.firstEdge[query] = at;
-      while (at < count && made.edges[3 * at] < made.first[query + 1]) at++;
-      made.firstEdge[query + 1] = at;
+    this.firstEdge = new Array(this.sizes.length + 1).fill(0);
+    const count = this.edges.length / 3;
+    for (let query = 0, at = 0; query < this.sizes.length; query++) {
+      this.firstEdge[query] = at;
+      while (at < count && this.edges[3 * at] < this.first[query + 1]) at++;
+      this.firstEdge[query + 1] = at;
     }
-    return made;
   }
 
   /**
    * The graph of a query: documents; edges [better, worse, times, whether no chain leads
-   * there]; parts; and ranks in an ideal ranking that is near no run.
+   * there, judges]; parts; and ranks in an ideal ranking that is near no run.
    */
   graph(query) {
     const low = this.first[query],
@@ -165,7 +177,7 @@ class Judgments {
     }
     for (let at = this.firstEdge[query]; at < this.firstEdge[query + 1]; at++) {
       const [a, b, times] = this.edges.subarray(3 * at, 3 * at + 3);
-      edges.push([a - low, b - low, times, this.direct[at] === 1]);
+      edges.push([a - low, b - low, times, this.direct[at] === 1, this.judges?.[at] ?? ""]);
     }
     return {
       size: high - low,
@@ -193,18 +205,31 @@ class Judgments {
 
 /** Why runs have scores: explanations of some, by measure, query and run. */
 class Reasons {
-  static async of(raw) {
-    const made = Object.assign(new Reasons(), raw);
-    for (const [name, value] of Object.entries(raw)) {
-      if (value?.zip !== undefined) made[name] = await unpack(value);
-    }
-    made.start = new Map();
-    for (let i = 0, first = 0; 4 * i < made.cells.length; i++) {
-      const [measure, run, query, rows] = made.cells.subarray(4 * i, 4 * i + 4);
-      made.start.set(`${measure} ${query} ${run}`, { i, first, rows });
+  constructor(raw) {
+    Object.assign(this, raw);
+  }
+
+  open() {
+    return (this.opened ??= this.unpack());
+  }
+
+  async unpack() {
+    await unpackAll(
+      this,
+      Object.keys(this).filter((name) => this[name]?.zip !== undefined),
+    );
+    this.start = new Map();
+    for (let i = 0, first = 0; 4 * i < this.cells.length; i++) {
+      const [measure, run, query, rows] = this.cells.subarray(4 * i, 4 * i + 4);
+      this.start.set(`${measure} ${query} ${run}`, { i, first, rows });
       first += rows;
     }
-    return made;
+    this.startOfPair = new Map();
+    for (let i = 0, first = 0; 5 * i < this.pairs.length; i++) {
+      const [measure, run, other, query, rows] = this.pairs.subarray(5 * i, 5 * i + 5);
+      this.startOfPair.set(`${measure} ${query} ${run} ${other}`, { i, first, rows, run, other });
+      first += rows;
+    }
   }
 
   /** The explanation of a score; null if the page has none. */
@@ -229,9 +254,28 @@ class Reasons {
     return { rows, peeled, score: this.score[start.i], best: this.best[start.i] };
   }
 
-  /** The line that explains a score where this page does not. */
-  ask(measure, query, run) {
-    const words = { "--run-id": report.runs[run], "--query": report.queries[query] };
+  /** What makes the difference of two runs, the better one first; null if the page has none. */
+  difference(measure, query, a, b) {
+    const named = (run, other) => this.startOfPair.get(`${measure} ${query} ${run} ${other}`);
+    const start = named(a, b) ?? named(b, a);
+    if (!start) return null;
+    const rows = Array.from({ length: start.rows }, (_, k) => {
+      const at = start.first + k;
+      return {
+        doc: this.docs[this.pair_doc[at]],
+        ranks: [this.pair_rank[at], this.pair_other_rank[at]],
+        adds: [this.values[this.pair_adds[at]], this.values[this.pair_other_adds[at]]],
+        difference: this.values[this.pair_difference[at]],
+      };
+    });
+    return { runs: [start.run, start.other], rows, difference: this.gap[start.i] };
+  }
+
+  /** The line that explains a score, or a difference, where this page does not. */
+  ask(measure, query, run, other = null) {
+    const words = { "--run-id": report.runs[run] };
+    if (other !== null) words["--other"] = report.runs[other];
+    words["--query"] = report.queries[query];
     words["-m"] = report.measures[measure].name;
     const quoted = (text) =>
       /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
@@ -240,9 +284,12 @@ class Reasons {
   }
 }
 
-/** Texts by id; none of those that the page lacks. */
-async function textsOf(raw) {
-  if (!raw) return new Map();
-  const [ids, texts] = [await unpack(raw.ids), await unpack(raw.texts)];
-  return new Map(ids.map((id, i) => [id, texts[i]]));
+/** Unpack topics, or texts, of the report, once: by id, none of those that the page lacks. */
+async function openTexts(...names) {
+  for (const name of names) {
+    if (report[name] instanceof Map) continue;
+    const packed = { ids: null, texts: null, ...report[name] };
+    await unpackAll(packed, ["ids", "texts"]);
+    report[name] = new Map(packed.ids?.map((id, i) => [id, packed.texts[i]]));
+  }
 }

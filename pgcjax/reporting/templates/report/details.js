@@ -140,7 +140,9 @@ function pairView(a, b) {
             },
           ),
         ),
-        differences("difference", gap),
+        differences("difference", gap, "and the documents that make it", {
+          cell: (query) => link(hashOf({ query, run: [a, b] }), signed(gap(query))),
+        }),
         scores("size", (query) => Math.abs(gap(query)), "of the difference"),
       ],
     }),
@@ -157,7 +159,7 @@ function missingRanks() {
   return "This run was not among those that the page was made of (--runs).";
 }
 
-function queryView(query, asked) {
+function queryView(query, asked, other) {
   const measure = current(),
     { judged } = report,
     name = report.queries[query];
@@ -190,7 +192,8 @@ function queryView(query, asked) {
           ])),
     ]),
   ];
-  if (judged && judged.sizes[query]) parts.push(...graphParts(query, run, known));
+  if (other !== null) parts.push(...differenceParts(query, run, other));
+  if (judged && judged.sizes[query]) parts.push(...graphParts(query, run, known, other));
   else
     parts.push(
       h(
@@ -250,15 +253,53 @@ function reasonLine(query, run) {
   const note = why.notes[state.measure];
   if (note) return h("p", { class: "note" }, `Why, by ${measure.name}: ${note}.`);
   if (!report.judged.sizes[query] || !measure.known.has(query)) return "";
-  return h(
-    "div",
-    { class: "note" },
-    h("p", {}, "Why this run has its score is not in this page; this command says it:"),
-    h("pre", { tabindex: 0 }, why.ask(state.measure, query, run)),
-  );
+  const line = why.ask(state.measure, query, run);
+  return commandNote("Why this run has its score is not in this page; this command says it:", line);
 }
 
-function graphParts(query, run, known) {
+function commandNote(text, line) {
+  return h("div", { class: "note" }, h("p", {}, text), h("pre", { tabindex: 0 }, line));
+}
+
+/** The documents that make the difference of two runs on a query, or the command that says it. */
+function differenceParts(query, run, other) {
+  const { why } = report,
+    measure = current(),
+    title = h("h3", {}, `What makes the difference of ${report.runs[run]} and ${report.runs[other]}`);
+  if (!why) return [title, h("p", { class: "note" }, missingRanks())];
+  const shown = why.difference(state.measure, query, run, other);
+  if (!shown) {
+    const note = why.notes[state.measure];
+    const line = why.ask(state.measure, query, run, other);
+    const text = `${note ? `${note}. ` : ""}It is not in this page; this command says it:`;
+    return [title, commandNote(text, line)];
+  }
+  const names = shown.runs.map((one) => report.runs[one]);
+  const rank = (k) =>
+    numbers(`rank, ${shorten(names[k], 16)}`, (one) => one.ranks[k] || Infinity, `in ${names[k]}`, {
+      upwards: true,
+      cell: (one) => (one.ranks[k] ? String(one.ranks[k]) : "–"),
+    });
+  const adds = (k) => scores(`adds, ${shorten(names[k], 16)}`, (one) => one.adds[k], names[k]);
+  const table = grid({
+    name: "difference",
+    caption: `What each document makes of ${measure.name} of ${names[0]} less that of ${names[1]}: together ${signed(shown.difference)}`,
+    noun: "document",
+    rows: () => shown.rows,
+    first: 10,
+    sort: 6,
+    down: true,
+    columns: [
+      { label: "document", value: (one) => one.doc, cell: (one) => docName(one.doc), class: "id" },
+      ...[rank(0), rank(1), adds(0), adds(1)],
+      differences("difference", (one) => one.difference),
+      scores("size", (one) => Math.abs(one.difference), "of the difference"),
+    ],
+  });
+  return [title, table];
+}
+
+function graphParts(query, run, known, other) {
   const { judged } = report,
     shown = caseOf(query, run),
     { edges, graph, hasRun, why, nearest } = shown;
@@ -290,7 +331,8 @@ function graphParts(query, run, known) {
   });
   const total = tally(() => true),
     missed = tally((e) => e.run),
-    unmet = tally((e) => e.ideal);
+    unmet = tally((e) => e.ideal),
+    spare = tally((e) => e.ideal && !e.round);
   const choice = known.length
     ? [
         select(
@@ -299,6 +341,14 @@ function graphParts(query, run, known) {
           known.indexOf(run),
           (i) => {
             location.hash = hashOf({ query, run: known[i] });
+          },
+        ),
+        select(
+          "Compare with",
+          ["…", ...known.map((one) => report.runs[one])],
+          known.indexOf(other) + 1,
+          (i) => {
+            location.hash = hashOf({ query, run: i ? [run, known[i - 1]] : run });
           },
         ),
       ]
@@ -320,13 +370,14 @@ function graphParts(query, run, known) {
   const summary =
     `${counted(graph.size, "document")}, ${total} ${what}. ` +
     (hasRun ? `${report.runs[run]} contradicts ${missed} of them; ` : "") +
-    `${nearest ? "its ideal ranking" : "an ideal ranking that is near no run"}, ${unmet}.`;
+    `${nearest ? "its ideal ranking" : "an ideal ranking that is near no run"}, ${unmet}` +
+    `${spare ? `, of which ${spare} in no cycle` : ""}.`;
   const ranking = why ? h("div", {}, h("h3", {}, "Ideal ranking and run"), rankingDrawing(shown, light)) : "";
   const drawing = h(
     "div",
     {},
     h("h3", {}, "Preference graph"),
-    h("div", { class: "bar" }, arrowChoice, field, zoomButtons(() => holder), hits),
+    h("div", { class: "bar" }, arrowChoice, h("span", {}, zoomButtons(() => holder)), field, hits),
     holder,
     light.line,
     h(
@@ -334,7 +385,8 @@ function graphParts(query, run, known) {
       { class: "legend" },
       key("kept", "is preferred to; numbers are ranks in the ideal ranking"),
       hasRun ? key("run", "contradicted by the run") : "",
-      key("ideal", "contradicted by the ideal ranking"),
+      key("ideal", "contradicted by the ideal ranking, in a cycle"),
+      spare ? key("spare", "contradicted by the ideal ranking, though in no cycle") : "",
       key("ring", "in a cycle: no order follows all judgments"),
     ),
   );

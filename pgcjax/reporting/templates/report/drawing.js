@@ -13,13 +13,16 @@ function caseOf(query, run) {
   const rows = new Map(why?.rows.map((row) => [row.doc, row]));
   const nearest = graph.docs.every((doc) => rows.get(doc)?.ideal);
   const place = nearest ? graph.docs.map((doc) => rows.get(doc).ideal) : graph.ideal;
-  const edges = graph.edges.map(([better, worse, times, direct]) => ({
+  const edges = graph.edges.map(([better, worse, times, direct, judges = ""]) => ({
     better,
     worse,
     times,
     direct,
+    judges,
     run: rank[worse] < rank[better],
     ideal: place[worse] < place[better],
+    // No order follows all judgments of a cycle; any other one could be followed.
+    round: graph.parts[better] === graph.parts[worse],
   }));
   const sizes = new Map();
   for (const part of graph.parts) sizes.set(part, (sizes.get(part) ?? 0) + 1);
@@ -145,7 +148,8 @@ function graphDrawing(shown, light, which) {
   const kinds = {
     kept: drawn.filter((e) => !e.run && !e.ideal),
     run: drawn.filter((e) => e.run && !e.ideal),
-    ideal: drawn.filter((e) => e.ideal),
+    ideal: drawn.filter((e) => e.ideal && e.round),
+    spare: drawn.filter((e) => e.ideal && !e.round),
   };
   return chart({
     label,
@@ -181,21 +185,10 @@ function graphDrawing(shown, light, which) {
         );
         return light.attach(node, one.doc);
       });
-      const nodes = [...Object.entries(kinds).map(bundle), lit, s("g", { onkeydown: moveDoc }, docs)];
+      const nodes = [...Object.entries(kinds).map(bundle), lit, s("g", { onkeydown: moveMark }, docs)];
       return { height: at.height, nodes };
     },
   });
-}
-
-/** Arrow keys go from a document to the next of the ideal ranking. */
-function moveDoc(event) {
-  const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
-  const docs = [...event.currentTarget.querySelectorAll("[tabindex]")];
-  const target = docs[docs.indexOf(event.target.closest("[tabindex]")) + step];
-  if (!target) return;
-  event.preventDefault();
-  for (const doc of docs) doc.setAttribute("tabindex", doc === target ? 0 : -1);
-  target.focus();
 }
 
 const PITCH = 21; // pixels from one document of a ranking to the next
@@ -342,8 +335,8 @@ function documentTable(shown) {
 /** The judgments of a query, one row for each pair and direction. */
 function judgmentTable(shown) {
   const { graph, rank, hasRun } = shown;
-  const times = new Map(shown.edges.map((e) => [`${e.better} ${e.worse}`, e.times]));
-  const reverse = (e) => times.get(`${e.worse} ${e.better}`) ?? 0;
+  const byPair = new Map(shown.edges.map((e) => [`${e.better} ${e.worse}`, e]));
+  const reverse = (e) => byPair.get(`${e.worse} ${e.better}`);
   const at = (d) => (rank[d] === Infinity ? "–" : String(rank[d]));
   const filters = {
     ...(hasRun ? { run: ["that the run contradicts", (e) => e.run] } : {}),
@@ -386,12 +379,20 @@ function judgmentTable(shown) {
       column("to", "worse"),
       ...(hasRun ? [ranks("other rank", "worse")] : []),
       numbers("judged", (e) => e.times, "how often the first was preferred to the second"),
-      numbers("reverse", reverse, "how often the second was preferred to the first"),
+      numbers("reverse", (e) => reverse(e)?.times ?? 0, "how often the second was preferred to the first"),
+      ...(report.judged.judges
+        ? [
+            { label: "judges", value: (e) => e.judges, hint: "who preferred the first" },
+            { label: "judges against", value: (e) => reverse(e)?.judges ?? "", hint: "who preferred the second" },
+          ]
+        : []),
       {
         label: "ideal",
-        value: (e) => (e.ideal ? "contradicts it" : "follows it"),
+        value: (e) =>
+          !e.ideal ? "follows it" : e.round ? "contradicts it" : "contradicts it, in no cycle",
         hint: "what the ideal ranking does",
       },
+      { label: "cycle", value: (e) => (e.round ? "yes" : ""), hint: "no order follows all of a cycle" },
     ],
   });
   return table;

@@ -51,5 +51,5 @@ function zoomButtons(figure) {
       },
       text,
     );
-  return [button(1, "+", "Larger graph"), button(-1, "−", "Smaller graph")];
+  return [button(1, "+", "Larger graph"), " ", button(-1, "−", "Smaller graph")];
 }

@@ -10,7 +10,25 @@ function homeHash() {
   return String(params);
 }
 
-function render(moved) {
+/** Wait until what was drawn is painted; the mark is for who measures that. */
+async function painted() {
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  performance.mark("painted");
+}
+
+/** Unpack what a view needs, once; the measure that is shown has its scores then. */
+function unpacked(...parts) {
+  return Promise.all([current(), ...parts].map((part) => part?.open()));
+}
+
+/** Draw what the address asks for; a later call takes the place of one that waits. */
+async function render(moved) {
+  const turn = (state.turn = (state.turn ?? 0) + 1);
+  delete document.documentElement.dataset.ready;
+  if (await draw(moved, () => turn !== state.turn)) document.documentElement.dataset.ready = "yes";
+}
+
+async function draw(moved, overtaken) {
   address.read();
   const { run, other, query, measure, lost } = asked(),
     detail = byId("detail"),
@@ -20,34 +38,60 @@ function render(moved) {
   const chooser = document.querySelector("#controls select");
   if (chooser) chooser.value = state.measure;
   byId("lost").textContent = lost.length ? `This page has no ${lost.join(", no ")}.` : "";
+  if (query !== null) {
+    await openTexts("topics", "texts");
+    await unpacked(...report.measures, report.judged, report.why);
+  } else if (!none) await unpacked();
+  if (overtaken()) return false;
   detail.hidden = none;
   overview.hidden = !none;
-  if (query !== null) queryView(query, run);
+  if (query !== null) queryView(query, run, other);
   else if (other !== null) pairView(run, other);
   else if (run !== null) runView(run);
   else {
     detail.replaceChildren();
-    drawOverview();
-  }
-  if (none) {
+    if (!(await drawOverview(overtaken))) return false;
     const part = byId(address.get("part"));
     if (part) part.scrollIntoView();
     else if (moved) window.scrollTo(0, state.scroll ?? 0);
-  } else if (moved) {
+    return true;
+  }
+  if (moved) {
     window.scrollTo(0, 0);
     detail.querySelector("h2").focus({ preventScroll: true });
   }
+  return true;
 }
 
-/** Draw the overview, unless it is there as the address asks for it. */
-function drawOverview() {
-  if (state.drawn === overviewKey()) return;
-  state.drawn = overviewKey();
+/**
+ * Draw the overview, unless it is there as the address asks for it: first the runs, then
+ * each other part when those before it are painted.
+ */
+async function drawOverview(overtaken) {
+  if (state.drawn === overviewKey()) return true;
+  state.drawn = null;
+  for (const id of ["queries", "significance", "measures"])
+    byId(id).hidden = id === "measures" && report.measures.length < 2;
+  contents();
   board();
-  queries();
-  significance();
-  measures();
-  judgmentSizes();
+  const rest = [
+    [() => openTexts("topics"), queries],
+    [unpacked, significance],
+    [() => unpacked(...report.measures), measures],
+    [unpacked, judgmentSizes],
+  ];
+  for (const [ready, part] of rest) {
+    await painted();
+    await Promise.all([ready(), unpacked()]);
+    if (overtaken()) return false;
+    part();
+  }
+  state.drawn = overviewKey();
+  return true;
+}
+
+/** Links to the parts of the overview. */
+function contents() {
   const parts = [...document.querySelectorAll("#overview > section")].filter(
     (part) => !part.hidden,
   );
@@ -91,21 +135,18 @@ async function start() {
   Object.assign(report, raw);
   const sizes = [raw.runs.length, raw.queries.length];
   report.measures = await Promise.all(raw.measures.map((one) => Measure.of(one, ...sizes)));
-  report.judged = raw.judged && (await Judgments.of(raw.judged));
-  report.why = raw.why && (await Reasons.of(raw.why));
-  [report.topics, report.texts] = [await textsOf(raw.topics), await textsOf(raw.texts)];
+  report.judged = raw.judged && new Judgments(raw.judged);
+  report.why = raw.why && new Reasons(raw.why);
   controls();
   byId("skip").addEventListener("click", (event) => {
     event.preventDefault(); // The address is for what is chosen.
     byId("main").focus();
   });
   for (const table of document.querySelectorAll("#judgments table, #judges table")) {
-    table.parentNode.tabIndex = 0; // It may scroll, and has nothing that has the focus.
     table.parentNode.after(
       h("div", { class: "foot" }, exportable(table.caption?.textContent ?? "table", table)),
     );
   }
-  render(false);
   window.addEventListener("hashchange", () => render(true));
   document.addEventListener(
     "click",
@@ -117,7 +158,7 @@ async function start() {
     },
     true,
   );
-  document.documentElement.dataset.ready = "yes";
+  await render(false);
 }
 
 start().catch((error) => {
