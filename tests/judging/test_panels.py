@@ -72,7 +72,7 @@ def test_chances_of_a_panel_are_those_of_a_plain_twin():
                 for t in range(3):
                     count[judge][t, option] += truth[key][t] / 2
                     count[judge][2 - t, 2 - option] += truth[key][t] / 2
-        pooled = sum(count.values()) + 0.01
+        pooled = np.sum([*count.values()], axis=0) + 0.01
         chance = {}
         for judge, of in count.items():
             of = of + 10 * pooled / pooled.sum(axis=1, keepdims=True)
