@@ -55,6 +55,7 @@ FINDINGS = {
         RUNS, preferences=VOTES, replicates=10
     ),
     "JudgeOrders": lambda: pgcjax.judgments.compare_orders(RUNS, preferences=VOTES),
+    "Panel": lambda: pgcjax.judgments.panel(VOTES),
     "JudgeComparison": lambda: pgcjax.judgments.compare(VOTES, judges=("j1", "j3")),
     "Circularity": lambda: pgcjax.judgments.circular(
         scores(), scores(), ["rose"], measure="PGC"
