@@ -116,7 +116,7 @@ def fit_strengths(
     Raises:
         UsageError: a covariate cannot be told from others, or from strengths.
     """
-    model = _Model(votes, covariates and covariates.known, group)
+    model = _Likelihood(votes, covariates and covariates.known, group)
     n, k = len(votes.names), model.x.shape[1]
     precision = np.zeros(n + k + model.groups)
     precision[:n], precision[n + k :] = prior**-2.0, _SHARPNESS
@@ -156,7 +156,7 @@ class _Rows(NamedTuple):
     dense: Float64[np.ndarray, "rows rest"]
 
 
-class _Model:
+class _Likelihood:
     """The likelihood of votes, in blocks of rows that stay in a core's cache."""
 
     def __init__(
