@@ -181,8 +181,10 @@ class Explainer:
                 waiting, size = [], 0
         yield from self._explanations(waiting)
 
-    def _explanations(self, cells: list[tuple[str, str]]) -> Iterator[Explanation]:
-        for cell, parts in zip(cells, self._parts(cells, moving=True), strict=True):
+    def _explanations(
+        self, cells: list[tuple[str, str]], moving: bool = True
+    ) -> Iterator[Explanation]:
+        for cell, parts in zip(cells, self._parts(cells, moving), strict=True):
             yield self._explanation(*cell, parts, document_rows(parts))
 
     def _explanation(
@@ -219,15 +221,27 @@ class Explainer:
             UsageError: there is no such run, or no such query is judged.
         """
         self._check(run_id, query_id, other)
-        decisive: list[str] = []
-        if query_id is None:
-            table = self._both(run_id, other)
-            difference = float(table["difference"].mean())
-            decisive = _decisive(table)
-        else:
-            both = self._parts([(run, query_id) for run in (run_id, other)])
-            table = _documents(*both)
-            difference = both[0].score - both[1].score
+        if query_id is not None:
+            cells = [(run_id, query_id), (other, query_id)]
+            return self.difference_of(*self._explanations(cells, moving=False))
+        table = self._both(run_id, other)
+        difference, decisive = float(table["difference"].mean()), _decisive(table)
+        return self._difference(run_id, other, None, table, difference, decisive)
+
+    def difference_of(self, one: Explanation, other: Explanation) -> Difference:
+        """Tell which documents make the difference of two explained runs on a query."""
+        table, runs = _documents(one.table, other.table), (one.run_id, other.run_id)
+        return self._difference(*runs, one.query_id, table, one.score - other.score)
+
+    def _difference(
+        self,
+        run_id: str,
+        other: str,
+        query_id: str | None,
+        table: pd.DataFrame,
+        difference: float,
+        decisive: Sequence[str] = (),
+    ) -> Difference:
         notes = [f"{run_id} - {other}: {difference:.4f} by {self.measure}"]
         if decisive:
             notes.append(
@@ -243,7 +257,7 @@ class Explainer:
             other=other,
             query_id=query_id or "",
             difference=difference,
-            decisive=decisive,
+            decisive=[*decisive],
             turn=partial(self.judgments, run_id, other, query_id=query_id),
         )
 
@@ -418,8 +432,8 @@ def no_run(name: str, names: Sequence[str]) -> UsageError:
     return UsageError(f"there is no run {name!r}; there are {listed(names, 8)}")
 
 
-def _ranks(parts: ScoreParts) -> pd.DataFrame:
-    """List documents by rank, those that a run lacks behind: doc_id, rank, ideal_rank.
+def document_rows(parts: ScoreParts) -> pd.DataFrame:
+    """List documents by rank, those that a run lacks behind, with what they add.
 
     Those whose names packed runs do not have are left out.
     """
@@ -429,30 +443,20 @@ def _ranks(parts: ScoreParts) -> pd.DataFrame:
     for name, ranking in (("rank", parts.run), ("ideal_rank", parts.ideal)):
         ranks = ranks_in(ranking, docs)
         columns[name] = pd.arrays.IntegerArray(ranks + 1, ranks == ABSENT)
+    rules = parts.rules
+    columns["rule"] = pd.Series([rules.get(doc, "") for doc in docs], dtype="str")
+    by_doc = {"adds": parts.adds, "ideal_adds": parts.ideal_adds, "moved": parts.moved}
+    for name, values in by_doc.items():
+        columns[name] = [float(values.get(doc, 0.0)) for doc in docs]
     return pd.DataFrame(columns)
 
 
-def document_rows(parts: ScoreParts) -> pd.DataFrame:
-    """List documents by rank, with what they add, and what moving them changes."""
-    table, rules = _ranks(parts), parts.rules
-    docs = table["doc_id"].tolist()
-    table["rule"] = pd.Series([rules.get(doc, "") for doc in docs], dtype="str")
-    by_doc = {"adds": parts.adds, "ideal_adds": parts.ideal_adds, "moved": parts.moved}
-    for name, values in by_doc.items():
-        table[name] = [float(values.get(doc, 0.0)) for doc in docs]
-    return table
-
-
-def _documents(one: ScoreParts, other: ScoreParts) -> pd.DataFrame:
-    """List the documents of two runs by what they make of the difference."""
-    tables = []
-    for part in (one, other):
-        table = _ranks(part)
-        adds = [part.adds.get(doc, 0.0) for doc in table["doc_id"]]
-        tables.append(table.assign(adds=adds).set_index("doc_id"))
-    first, second = tables
-    second.columns = [f"other_{name}" for name in second]
-    table = first.join(second, how="outer").fillna({"adds": 0.0, "other_adds": 0.0})
+def _documents(one: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+    """List the documents of two explanations by what they make of the difference."""
+    names = ["rank", "ideal_rank", "adds"]
+    first, second = (table.set_index("doc_id")[names] for table in (one, other))
+    table = first.join(second.add_prefix("other_"), how="outer")
+    table = table.fillna({"adds": 0.0, "other_adds": 0.0})
     table["difference"] = table["adds"] - table["other_adds"]
     names = ["rank", "other_rank", "ideal_rank", "other_ideal_rank", "adds"]
     table = table[[*names, "other_adds", "difference"]].reset_index()

@@ -91,7 +91,9 @@ def compare(
     who = judges or (None, None)
     tables = [_compared(s, j) for s, j in zip(sources, who, strict=True)]
     if before is not None:
-        tables.append(_compared(before, who[0] if _names_judges(before) else None))
+        earlier = read_preferences(before)
+        named = "judge" in earlier and bool(earlier["judge"].notna().any())
+        tables.append(_compared(earlier, who[0] if named else None))
     both, shared = _shared(tables, called)
     cluster = _clusters(shared.index.to_frame(index=False))
     documents, taus, tau = _orders(shared)
@@ -127,11 +129,6 @@ def _sources(
         )
     second = first if b is None else read_preferences(b)
     return (judges[0], judges[1]) if judges else None, [first, second]
-
-
-def _names_judges(votes: Any) -> bool:
-    table = read_preferences(votes)
-    return "judge" in table and bool(table["judge"].notna().any())
 
 
 def _compared(votes: Any, judge: str | None) -> pd.DataFrame:

@@ -79,11 +79,10 @@ def explain_scores(
         chosen = choose(findings, name, explainer, cells)
         if note := _explain(findings, name, explainer, chosen, made, progress):
             notes[name] = note
-        best = chosen[0][0] if chosen else None
         for run, query in chosen:
-            # In the order of choice, the best run has been explained on all queries.
-            if run != best and (name, run, query) in made:
-                differences[name, query, run] = explainer.difference(best, run, query)
+            of_best, one = (made.get((name, r, query)) for r in (chosen[0][0], run))
+            if of_best and one and one is not of_best:
+                differences[name, query, run] = explainer.difference_of(of_best, one)
     return Reasons(made, notes, command, differences)
 
 

@@ -554,7 +554,7 @@ def views(page):
 def serious(page):
     """What axe-core finds that keeps people from reading the page."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    # Without what it finds right, which takes most of its time.
+    # What it finds right is not asked for: it takes time, and is not looked at.
     found = axe.run(page, options={"resultTypes": ["violations"]})
     violations = found.response["violations"]
     return [
