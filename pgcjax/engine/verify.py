@@ -110,6 +110,7 @@ class Sample:
         judged = records_of(request.tables)
         batch_of = {m.place: batch for batch in batches for m in batch.members}
         places = {str(m.measure): m.place for m in request.members}
+        measures = request.measures
         answered: dict[str, set[str]] = {}
         for run_id, query_id in self._rows:
             answered.setdefault(run_id, set()).add(query_id)
@@ -128,7 +129,7 @@ class Sample:
                 continue
             run = ordered(self._rows[run_id, query_id], request.order)
             place = places[name]
-            parameters = request.measures[place].parameters
+            parameters = measures[place].parameters
             judged_case = judged(query_id)
             case = Case(run_id, query_id, run, parameters, judged_case, request.tables)
             twin = batch_of[place].recompute(place, case)
