@@ -13,7 +13,7 @@ from pgcjax.engine.batch import Batch, BatchSetting, Member
 from pgcjax.engine.tiles import PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import Progress
 from pgcjax.kernels import ABSENT
-from pgcjax.kernels.ranked_list import RankedList
+from pgcjax.kernels.ranked_list import RankedList, picked
 from pgcjax.later import jax, jnp
 from pgcjax.measures.measure import Outline, numbers, outline, rebuilt
 from pgcjax.tensors.flat_runs import listed
@@ -232,15 +232,17 @@ def list_program(
 
     def program(arrays: Any, runs: Any, shared: Any) -> Any:
         (where, lengths), (documents, weights, numbers, depths) = runs, shared
-        traced = (numbers[i] for i in range(len(numbers)))
+        each = range(numbers.shape[0])
+        traced = (jax.lax.index_in_dim(numbers, i, keepdims=False) for i in each)
         measures = [rebuilt(kernel.outline, traced) for kernel in kernels]
 
         def of_run(vertex: Any, rank: Any, length: Any) -> Any:
             out = []
+            last = [table.shape[0] - 1 for table in weights]
+            weigh = cache(lambda i: picked(weights[i], jnp.minimum(rank, last[i])))
+            reach = cache(lambda i: (rank > 0) & (rank <= depths[i]))
             for place, (kernel, i) in enumerate(zip(kernels, which, strict=True)):
-                near = (rank > 0) & (rank <= depths[kernel.depth])
-                last = weights[i].shape[0] - 1
-                weight = weights[i][jnp.minimum(rank, last)]
+                near, weight = reach(kernel.depth), weigh(i)
                 run = RankedList(vertex, rank, near, weight, length)
                 of_query = jax.tree.map(arrays.__getitem__, places[place])
                 out.append(kernel.score(measures[place], run, of_query))

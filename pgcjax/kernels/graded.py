@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from pgcjax.kernels.ranked_list import (
     RankedList,
     counted,
+    picked,
     ratio,
     rounded,
     running,
@@ -202,7 +203,7 @@ def _to_rank(ideal: IdealList, ranked: RankedList) -> Float[Array, " w"]:
     """Return what `cumulative` is at the rank of each document, or at the last one."""
     rank = ranked.rank.astype(ideal.relevant.dtype)
     last = jnp.clip(rank, 1, ideal.relevant) - 1
-    return ideal.cumulative[jnp.maximum(last, 0)]
+    return picked(ideal.cumulative, jnp.maximum(last, 0))
 
 
 def first(gain: Float[Array, " w"], ranked: RankedList) -> Float[Array, ""]:

@@ -19,6 +19,7 @@ from pgcjax.kernels import ABSENT
 from pgcjax.kernels.ranked_list import (
     RankedList,
     by_vertex,
+    picked,
     ratio,
     rounded,
     running,
@@ -146,7 +147,7 @@ def average(ranked: RankedList, pairs: PairCounts) -> Float[Array, ""]:
     counts = jnp.stack([agree, pairs.wins + pairs.losses])
     upper = jnp.zeros((2, w + 1), jnp.int64).at[:, jnp.minimum(a, b)].add(counts)
     over, under = running(jnp.add, upper[:, :w], neutral=0.0)
-    hit = ranked.where & preferred[ranked.vertex]
+    hit = ranked.where & picked(preferred, ranked.vertex)
     missed = jnp.sum(preferred) - jnp.sum(hit)
     share_of_all = _ratio(over[-1], possible(ranked, pairs))
     rest = missed.astype(share_of_all.dtype) * share_of_all

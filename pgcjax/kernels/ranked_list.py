@@ -6,11 +6,12 @@ terms are rounded before: they pass a mask. `ratio` divides, for a like reason.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 from jaxtyping import Bool, Float, Int, Int32, Num
 
-from pgcjax.later import Array, jnp, lax
+from pgcjax.later import Array, jax, jnp, lax
 
 
 class RankedList(NamedTuple):
@@ -42,13 +43,33 @@ def total(
     terms: Float[Array, "*n"], *, where: Bool[Array, "*n"], axis: int = -1
 ) -> Float[Array, "*m"]:
     """Add an axis up, in an order that padding at its end does not move."""
-    x = jnp.moveaxis(rounded(terms, where), axis, -1)
+    return _traced_once(_tree_sum)(jnp.moveaxis(rounded(terms, where), axis, -1))
+
+
+@cache
+def _traced_once(kernel: Callable[..., Array], **settings: Any) -> Callable[..., Array]:
+    """Let JAX trace a kernel once for all calls with equal shapes in a program."""
+    return jax.jit(partial(kernel, **settings))
+
+
+def _tree_sum(x: Array) -> Array:
     size = 1 << max(0, x.shape[-1] - 1).bit_length()
     x = jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, size - x.shape[-1])])
     while size > 1:
         size //= 2
         x = x[..., :size] + x[..., size:]
     return x[..., 0]
+
+
+def picked(values: Num[Array, " n"], places: Int[Array, " w"]) -> Num[Array, " w"]:
+    """Return the values at places, which all have to be there: none is checked.
+
+    JAX traces `values[places]` for ten times as long, as places may be negative there.
+    """
+    numbers = lax.GatherDimensionNumbers((), (0,), (0,))
+    mode = lax.GatherScatterMode.PROMISE_IN_BOUNDS
+    places = lax.expand_dims(places, (1,))
+    return lax.gather(values, places, numbers, (1,), mode=mode)
 
 
 def running(
@@ -59,6 +80,10 @@ def running(
     The order depends on the place of an item alone, not on how many follow it. Items
     that are products have to be `rounded`; `neutral` is 0 for sums, 1 for products.
     """
+    return _traced_once(_running, join=join, neutral=neutral)(x)
+
+
+def _running(x: Array, *, join: Callable[..., Array], neutral: float) -> Array:
     size = x.shape[-1]
     above = [(0, 0)] * (x.ndim - 1) + [(size, 0)]
 

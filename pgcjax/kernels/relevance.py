@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 from jaxtyping import Bool, Float, Int
 
 from pgcjax.kernels.graded import hits
-from pgcjax.kernels.ranked_list import RankedList, counted, ratio, rounded, total
+from pgcjax.kernels.ranked_list import (
+    RankedList,
+    counted,
+    picked,
+    ratio,
+    rounded,
+    total,
+)
 from pgcjax.later import Array, jnp
 
 LEVELS = 11
@@ -130,5 +137,5 @@ def _judged(
     ranked: RankedList, judged: JudgedDocs
 ) -> tuple[Bool[Array, " w"], Bool[Array, " w"]]:
     """Find which documents of a run are relevant, and which were judged otherwise."""
-    relevant, other = (x[ranked.vertex] > 0 for x in judged[:2])
+    relevant, other = (picked(x, ranked.vertex) > 0 for x in judged[:2])
     return ranked.where & relevant, ranked.where & other

@@ -7,6 +7,7 @@ import numpy as np
 
 from pgcjax.kernels import graded as kernels
 from pgcjax.kernels import relevance as places
+from pgcjax.kernels.ranked_list import picked
 from pgcjax.later import jnp
 from pgcjax.measures.gains import (
     Gmax,
@@ -42,7 +43,7 @@ def _judged(judgments):
 
 def _residual(measure, run, judged):
     """Score what documents that nobody judged might add."""
-    return kernels.residual(judged[run.vertex], run)
+    return kernels.residual(picked(judged, run.vertex), run)
 
 
 class RBP(Graded):
@@ -275,7 +276,7 @@ class JudgedShare(Measure):
 
     def kernel(self, run, judged):
         """Score one run and query."""
-        gain = judged[run.vertex]
+        gain = picked(judged, run.vertex)
         length = run.length.astype(gain.dtype)
         most = length if self.k is None else jnp.minimum(length, self.k)
         return kernels.share(gain, run, most)

@@ -13,7 +13,7 @@ from jaxtyping import Float, Float64
 from pgcjax.errors import DataError
 from pgcjax.io.schema import lenient_number
 from pgcjax.kernels.graded import QueryGains
-from pgcjax.kernels.ranked_list import RankedList
+from pgcjax.kernels.ranked_list import RankedList, picked
 from pgcjax.later import Array, jnp
 from pgcjax.measures.measure import Case, Measure, Parameter, read_through
 from pgcjax.reference import gains as twins
@@ -141,7 +141,7 @@ class Graded(Measure):
 
     def kernel(self, run: RankedList, query: QueryGains) -> Float[Array, ""]:
         """Score one run and query."""
-        gain = jnp.where(run.where, query.gain[run.vertex], 0.0)
+        gain = jnp.where(run.where, picked(query.gain, run.vertex), 0.0)
         return self.score(gain, run, query.ideal)
 
     def twin(self, case: Case) -> float:

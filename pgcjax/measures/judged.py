@@ -5,6 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from pgcjax.kernels import relevance as kernels
+from pgcjax.kernels.ranked_list import picked
 from pgcjax.later import jnp
 from pgcjax.measures.gains import Rel
 from pgcjax.measures.measure import Measure
@@ -104,7 +105,7 @@ class NumNonRelRet(OfJudged):
     of_all_queries = True
 
     def kernel(self, run, judged):
-        other = judged.other[run.vertex] > 0
+        other = picked(judged.other, run.vertex) > 0
         return jnp.sum(run.where & other).astype(judged.other.dtype)
 
     def twin(self, case):
