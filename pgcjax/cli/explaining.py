@@ -118,7 +118,7 @@ def explain(
         counts = table["ideal_rank"].notna() | (table["adds"] != 0)
         if not counts.all():
             others = counted(int((~counts).sum()), "document")
-            say(f"{others} of the run, not judged, add nothing: not printed")
+            say(f"{others} of the run, which add nothing, are not printed")
         table = table[counts]
     table = table.head(top) if top else table
     for name in table.columns[table.columns.str.endswith("_text")].tolist():

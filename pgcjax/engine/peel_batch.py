@@ -4,16 +4,17 @@ A graph is scored in the first of these forms that it has:
 
 | form     | which graphs                        | kernel      | buys               |
 |----------|-------------------------------------|-------------|--------------------|
-| `levels` | weak orders, of grades or of votes  | peel_levels | 12 to 30 × as fast |
+| `levels` | weak orders, of grades or of votes; | peel_levels | 12 to 30 × as fast |
+|          | those of Compat and of `ideal=`     |             |                    |
 | `packed` | ≤ 1024 documents, degrees < 1024    | peel_packed | 5 × as fast        |
 | `wide`   | all others                          | peel        | no limits          |
 
 NVIDIA GPUs peel `packed` graphs in a single launch, by peel_pallas.
 
-What else earns its lines, each measured alone: runs as flat lists, which programs lay
-out (2.6 to 8 × as fast), one piece of machine code on a CPU (1.1 to 8), tiles that are
-laid out ahead of calls (1.1 to 1.5), steps of few runs (1 to 1.6), and a thread for a
-large tile (1 to 1.4).
+Further optimisations, with the speed-up of each alone: runs as flat lists, which
+programs lay out (2.6 to 8 × as fast), one piece of machine code on a CPU (1.1 to 8),
+tiles that are laid out ahead of calls (1.1 to 1.5), steps of few runs (1 to 1.6), and a
+thread for a large tile (1 to 1.4).
 """
 
 import os

@@ -227,7 +227,8 @@ def _peeled(
         ):
             fits, missing = docs[among].tolist(), np.count_nonzero(lacks[among])
             by = "alone" if len(fits) == 1 else "run"
-            # Also the last one of several that the run lacks, which are behind it.
+            # A run that lacks several candidates ranks none of them before another:
+            # the document id decided which one was last, or first.
             if missing > 1 and (name == peel.SINK or missing == len(fits)):
                 by = "doc id"
             rows.append((step, docs[v], ideal[v] + 1, RULES[name], by, tuple(fits)))

@@ -1,4 +1,7 @@
-"""Greedy PGC's ideal ranking: a masked peel of the preference multigraph."""
+"""Greedy PGC's ideal ranking: a masked peel of the preference multigraph.
+
+docs/design.md lists every place where the rule between equal candidates stands.
+"""
 
 from typing import NamedTuple
 

@@ -68,7 +68,7 @@ def peeled_overlap(
         # What is not behind is in front: i steps placed i vertices.
         ideal = jnp.where(is_sink, back, back - last + i)
         lower = jnp.minimum(jnp.maximum(_at(ranks, place), ideal), depth)
-        # Once all are placed, steps do anything, and add nothing: weights[depth] is 0.
+        # Steps after the last vertex place any: they add weights[depth], which is 0.
         gain = _at(weights, jnp.where(i <= last, lower, depth))
         word = word - _at(rows, _at(inverse, place))
         return word, back - is_sink.astype(back.dtype), total + gain
@@ -147,11 +147,18 @@ def next_place(
 ) -> tuple[Int32[Array, ""], Bool[Array, ""]]:
     """Choose the next vertex: its place in the run, and whether it is a sink."""
     best = _maximum(key_of(word))
-    is_sink = best >= SINK
-    place = jnp.where(is_sink, best, -best) & PLACES
+    place, is_sink = place_of(best)
     # Deltas of what is left add up to 0, so a best key below all of delta 0 means
     # that nothing is left; then there is padding at the end, which takes nothing.
     return jnp.where(best > -MOST_VERTICES, place, word.shape[-1] - 1), is_sink
+
+
+def place_of(
+    best: Int32[Array, "*runs"],
+) -> tuple[Int32[Array, "*runs"], Bool[Array, "*runs"]]:
+    """Return the place in the run of the best key, and whether it is a sink."""
+    is_sink = best >= SINK
+    return jnp.where(is_sink, best, -best) & PLACES, is_sink
 
 
 def key_of(word: Int32[Array, "*n"]) -> Int32[Array, "*n"]:

@@ -18,7 +18,7 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 from jaxtyping import Array, Bool, Int, Int32, Int64
 
-from pgcjax.kernels.peel_packed import PLACES, SINK, key_of, removing
+from pgcjax.kernels.peel_packed import key_of, place_of, removing
 
 # 32 words for each of 32 threads. A step needs a word, its key and its row at once, in
 # registers, of which there must be enough for many warps: they hide the loads.
@@ -100,8 +100,7 @@ def _peel(
         word, back, total = state
         keys = [key_of(x) for x in word]
         best = functools.reduce(jnp.maximum, keys).max(-1)
-        is_sink = best >= SINK
-        place = jnp.where(is_sink, best, -best) & PLACES
+        place, is_sink = place_of(best)
         vertex, rank = inverse[run, place], ranks[run, place]
         # Rows first: the next step waits for them, and none for ranks and weights.
         taken = [rows[vertex, part] for part in parts]

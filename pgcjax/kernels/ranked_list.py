@@ -101,7 +101,7 @@ def counted(where: Bool[Array, "*n"]) -> Int32[Array, "*n"]:
     return running(jnp.add, where.astype(jnp.int32), neutral=0.0)
 
 
-def ratio(over: Array, under: Array) -> Array:
+def ratio(over: Array, under: Array | float) -> Array:
     """Divide; 0 where there is nothing to divide by.
 
     Every quotient is rounded once: a compiler multiplies by the reciprocal of what many

@@ -192,7 +192,7 @@ class P(Relevant):
     aliases = {"P_{k}": "P@{k}", "set_P": "P", "SetP": "P", "precision": "P"}
 
     def ideal(self, gains):
-        """Return the cutoff."""
+        """Return the cutoff, which is all that `score` needs beside the run."""
         return float(self.k or 0)
 
     def score(self, gain, run, ideal):

@@ -73,7 +73,12 @@ class Graded(Measure):
     def gains(
         self, grades: Float64[np.ndarray, " n"], highest: float
     ) -> Float64[np.ndarray, " n"]:
-        """Return the gain of each grade, all above 0; `highest` is the highest."""
+        """Return the gain of each grade.
+
+        Args:
+            grades: all above 0.
+            highest: grade of the collection; of the query where `gmax=topic`.
+        """
         return grades
 
     def ideal(self, gains: Float64[np.ndarray, " n"]) -> Any:

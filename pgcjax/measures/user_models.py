@@ -38,7 +38,7 @@ class UserModel(Graded):
     """Gain per document of users who go on down a list by a model of them.
 
     Attributes:
-        model: of the twin.
+        model: the plain function of `reference.user_models` by which the user goes on.
     """
 
     gmin: Annotated[

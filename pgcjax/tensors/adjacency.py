@@ -47,7 +47,8 @@ class LevelGraphs(NamedTuple):
     """Weak orders as `kernels.peel_levels` takes them; one lacks the first axis.
 
     Attributes:
-        starts: number of documents of better levels, for each level.
+        starts: number of documents of better levels, for each level; level 0 is the
+            worst.
     """
 
     starts: Int32[np.ndarray, "*queries levels"]
@@ -66,7 +67,7 @@ class Form(NamedTuple):
 
 
 class FormedGraph(NamedTuple):
-    """The form of a graph, and of `levels` the level of each document, worst first."""
+    """The form of a graph, and of `levels` the level of each document: 0 is worst."""
 
     form: Form
     level: Level | None = None
@@ -79,8 +80,9 @@ def forms(
 
     Args:
         graphs: of all queries.
-        weak_orders_from: votes that make a weak order are levels if the padded vertices
-            of all such graphs are as many; fewer are sooner peeled than compiled.
+        weak_orders_from: least number of padded vertices, of all graphs whose votes
+            make a weak order, from which these are `levels`: compiling that form for
+            fewer takes longer than to peel them.
 
     Raises:
         DataError: a document is in more judgments than int32 degrees hold.

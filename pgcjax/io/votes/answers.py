@@ -252,7 +252,7 @@ def check_signs(sign: np.ndarray, name: str, at: Origin) -> None:
         "probability or a strength",
         where=at.name,
         mend=f"Say what it is: {more}, or --columns preference={name} (above 0, the "
-        f"first is better, as strongly) {_BOTH}",
+        f"first is better; its size changes no score) {_BOTH}",
     )
 
 

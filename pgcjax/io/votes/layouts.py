@@ -6,7 +6,8 @@ its way. Other roles that say who won are refused beside it. So is every column 
 a role whose name may bear on the outcome (`BEARINGS`), until the user says what it is.
 
 To add a layout, add an entry to `LAYOUTS`, new names of its columns to `NAMES` (or
-their words to a pattern), and a case to tests/io/vote_layouts.toml.
+their words to a pattern), and a case to tests/io/vote_layouts.toml. A role that says in
+a new way who won also needs a branch in `reader._Reader._sign`.
 """
 
 import re

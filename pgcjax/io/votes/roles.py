@@ -442,8 +442,11 @@ def _no_answer(roles: Roles, columns: Sequence[str], names: Sequence[str]) -> Da
     for column in roles.free():
         values = lenient_numbers(roles.frame[column])
         if (values < 0).any() and (values > 0).any() and np.isfinite(values).all():
-            guess = f"If {column!r} is above 0 where {roles.of['a']} is better, say "
-            guess += options(preference=column)
+            a, b = roles.of["a"], roles.of["b"]
+            guess = f"If {column!r} is above 0 where {a} is better, say "
+            shown = {"first": a} if roles.ends in layouts.ENDS[:-1] else {}
+            turned = options(a=b, b=a, **shown, preference=column)
+            guess += f"{options(preference=column)}; if where {b} is, {turned}"
             break
         cells = {*map(str, roles.frame[column].tolist())}
         if len(cells) <= _FEW and np.isnan(values).all():

@@ -252,6 +252,7 @@ _GUESSES = (  # smaller sets first
     (("-1", "0", "1"), "a=1,b=-1,tie=0", "a=-1,b=1,tie=0"),
 )
 _MOST_ODD = 5  # words that an option may list
+_MOST_SIGNED = 11  # points of a scale from one document to the other
 
 
 def guess_answers(words: Sequence[str], odd: Sequence[str] = ()) -> str:
@@ -267,6 +268,8 @@ def guess_answers(words: Sequence[str], odd: Sequence[str] = ()) -> str:
     for codes, *guesses in _GUESSES:
         if words and {*words} <= {*codes}:
             return " or ".join(f"--answers {guess}" for guess in guesses)
+    if signed := _by_sign(words):
+        return signed
     if {*"".join(words)} & {*",|='"} or len(odd) > _MOST_ODD:
         return "--answers 'none=*'" if odd else ""
     signs = {word: {*sides(word).values()} for word in words}
@@ -291,6 +294,21 @@ def guess_answers(words: Sequence[str], odd: Sequence[str] = ()) -> str:
     if not ties:
         return f"--answers 'a={x},b={y}' or --answers 'a={y},b={x}'"
     return f"--answers 'a={x},b={y},tie={'|'.join(ties)}'"
+
+
+def _by_sign(words: Sequence[str]) -> str:
+    """Write both options that read a few numbers, of both signs, as sides."""
+    if len(words) > _MOST_SIGNED or not all(map(_NUMBER.fullmatch, words)):
+        return ""
+    above, below, zero = (
+        "|".join(w for w in words if np.sign(float(w)) == sign) for sign in (1, -1, 0)
+    )
+    tie = f",tie={zero}" if zero else ""
+    if not (above and below):
+        return ""
+    return " or ".join(
+        f"--answers 'a={a},b={b}{tie}'" for a, b in ((above, below), (below, above))
+    )
 
 
 def _opposites(words: Sequence[str], sign: float) -> list[str]:
