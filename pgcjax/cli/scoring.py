@@ -116,13 +116,17 @@ class Sources(NamedTuple):
     grids: bool
 
     @classmethod
-    def of(cls, options: dict[str, Any]) -> "Sources":
+    def of(cls, options: dict[str, Any], judged: bool = True) -> "Sources":
         """Take what is scored out of all options, and check it.
+
+        Args:
+            options: of the verb; what is taken is gone.
+            judged: whether judgments are needed.
 
         Raises:
             click.UsageError: nothing is given, or options do not go together.
         """
-        if not options["judgments"]:
+        if judged and not options["judgments"]:
             raise click.UsageError(
                 "no judgments: give --prefs FILE, --qrels FILE or both"
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import polars as pl
 from pgcjax.engine.batch import Batch
 from pgcjax.engine.evaluate import Scored, ScoringTask, score, scoring_task
 from pgcjax.engine.job import Job
-from pgcjax.engine.request import ScoringRequest
+from pgcjax.engine.request import ScoringRequest, runs_of
 from pgcjax.errors import (
     DataError,
     Progress,
@@ -27,10 +28,12 @@ from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.reading import reading
 from pgcjax.io.runs import Runs
 from pgcjax.judging.choices import LEFT_OUT, RESAMPLED
+from pgcjax.later import pd
 from pgcjax.tensors.rankings import find
 
 if TYPE_CHECKING:
     from pgcjax.judging.variants import Owners, QueryVotes
+    from pgcjax.stats.anytime import StoppingDecision
     from pgcjax.stats.left_out import LeftOut
     from pgcjax.stats.uncertainty import Uncertainty
 
@@ -57,9 +60,12 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
     score_intervals: bool = False,
     leave_out: str | None = None,
     pool_depth: int = 10,
+    anytime: str | None = None,
+    alpha: float = 0.05,
+    ceiling: float = 1.0,
     job: Job | None = None,
-) -> Uncertainty | LeftOut:
-    """Score runs by judgments that are drawn again, or left out one after the other.
+) -> Uncertainty | LeftOut | StoppingDecision:
+    """Score runs by judgments that are drawn again, left out, or still coming in.
 
     Runs, judgments, measures, order, float32, missing, verify and job are as of
     `evaluate`, whose scores are `observed` of what is returned.
@@ -72,6 +78,10 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
         score_intervals: whether to give those of single scores, too: twice the work.
         leave_out: `judges` or `runs`, one after the other, in place of replicates.
         pool_depth: ranks of a run that brought documents to be judged, to leave it out.
+        anytime: `best`, `topK` or `RUN,RUN`: whether the queries judged so far settle
+            that, in place of replicates; without judgments, which to judge first.
+        alpha: of `anytime`: chance of ever settling for a wrong answer.
+        ceiling: of `anytime`: no score can be above it.
 
     Raises:
         DataError: the data cannot be scored, or have nobody to leave out. UsageError:
@@ -83,6 +93,16 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
         raise UsageError(
             f"part={job.part}: replicates and leave_out need all runs: leave it out"
         )
+    if anytime is not None:
+        if replicates or leave_out:
+            raise UsageError("anytime goes without replicates and leave_out")
+        settings = {"question": anytime, "seed": seed}
+        settings |= {"alpha": alpha, "ceiling": ceiling}
+        check_whole("seed", seed, 0)
+        if all(given is None for given in judgments.values()):
+            return _before_judging(runs_of(runs, order), settings)
+        task = scoring_task(runs, judgments, measures, order, float32, missing, job)
+        return _anytime(task, settings, verify)
     if leave_out is None:
         settings = _draw_settings(replicates, resample, seed, score_intervals)
     else:
@@ -94,6 +114,41 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
         settings |= {"pool_depth": pool_depth} if leave_out == "runs" else {}
     task = scoring_task(runs, judgments, measures, order, float32, missing, job)
     return (draw_scores if leave_out is None else _left_out)(task, settings, verify)
+
+
+def _before_judging(runs: Runs, settings: dict[str, Any]) -> StoppingDecision:
+    """Read runs for the order in which their queries are to be judged."""
+    from pgcjax.stats.anytime import decide
+
+    named: list[set[str]] = [set(), set()]
+    for table in runs.tables():
+        for names, column in zip(named, ("run_id", "query_id"), strict=True):
+            names.update(table[column].unique().cast(pl.String).to_list())
+    return decide(pd.DataFrame(index=sorted(named[0])), named[1], **settings)
+
+
+def _anytime(
+    task: ScoringTask, settings: dict[str, Any], verify: float
+) -> StoppingDecision:
+    """Score runs by the judgments so far, and decide whether they settle a question.
+
+    Raises:
+        UsageError: means are of several measures, or over other queries for each run.
+    """
+    from pgcjax.stats.anytime import decide
+
+    request = task.request
+    request.check_means("an answer that holds at any time is")
+    if len(request.members) > 1:
+        raise UsageError(f"anytime: expected one measure, found {len(request.members)}")
+    if request.missing == "skip":
+        raise UsageError("anytime: missing='skip' averages runs over different queries")
+    scored = score(task, {}, verify=verify, whole=True)
+    member, has, scores = scored.by_measure[0]
+    table = pd.DataFrame(np.where(has, scores, 0.0), scored.run_ids)
+    table.columns = list(member.tensors.docs)
+    decision = decide(table, scored.query_ids, observed=scored.scores, **settings)
+    return replace(decision, notes=(*scored.scores.notes, *decision.notes))
 
 
 def _draw_settings(
