@@ -124,11 +124,11 @@ def log_evidence(
     for t in range(judged):
         now = x[..., t]
         d = now[..., :, None] - now[..., None, :]
-        growth = _growth(d, lead, square, t, queries - t, ceiling)
+        seen = d, lead, square
         if best == 1:
             rival = _rivals(total)[..., None, :]
-            growth = np.take_along_axis(growth, rival, axis=-2)[..., 0, :]
-        capital = capital + growth
+            seen = (np.take_along_axis(of, rival, -2)[..., 0, :] for of in seen)
+        capital = capital + _growth(*seen, t, queries - t, ceiling)
         strongest = capital if best == 1 else _largest(capital, best) - penalty
         total, lead, square = total + now, lead + d, square + d * d
         beyond = ceiling * (queries - t - 1) + NOISE  # what is left cannot make up

@@ -275,6 +275,6 @@ def test_judging_may_stop_by_the_judgments_so_far(pgcjax, demo):
         (("--alpha", "0.1"), "--alpha is of --anytime QUESTION"),
     ],
 )
-def test_what_goes_with_anytime(pgcjax, options, message):
+def test_what_goes_with_anytime(pgcjax, demo, options, message):
     done = pgcjax(*JUDGED, *options)
     assert done.code == 2 and message in done.err
