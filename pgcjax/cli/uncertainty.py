@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from pgcjax.stats.left_out import LeftOut
     from pgcjax.stats.uncertainty import Uncertainty
 
+    Finding = Uncertainty | LeftOut | StoppingDecision
+
 _OF_DRAWS = ("replicates", "score_intervals", "replicates_output", "top")
 _NOT_ANYTIME = (*_OF_DRAWS, "leave_out", "resample", "interval", "pairs_output")
 _ANYTIME = ("alpha", "ceiling")
@@ -171,12 +173,7 @@ def uncertainty(
     work.end(resume)
 
 
-def _print(
-    result: "Uncertainty | LeftOut | StoppingDecision",
-    interval: str,
-    form: str | None,
-    top: int | None,
-) -> None:
+def _print(result: "Finding", interval: str, form: str | None, top: int | None) -> None:
     """Print the leaderboard, what changes without each owner, or what is settled."""
     from pgcjax.reporting.leaderboard import leaderboard
     from pgcjax.stats.anytime import StoppingDecision
@@ -196,9 +193,7 @@ def _print(
     print_findings(table, format_of(form), result.observed.metadata)
 
 
-def _of_measures(
-    result: "Uncertainty | LeftOut", table: str, **options: Any
-) -> "pd.DataFrame":
+def _of_measures(result: "Finding", table: str, **options: Any) -> "pd.DataFrame":
     """Put the tables of all measures together, each with the name of its measure."""
     import pandas as pd
 

@@ -243,9 +243,10 @@ def decide(
     evidence = looks[-1] if count else np.zeros(len(chosen))
     p = np.exp(-np.maximum(evidence, 0.0))
     mean = values.mean(1) if count else np.full(len(chosen), np.nan)
-    place = np.lexsort((chosen, -mean, evidence > -log(alpha)))
     columns = {"run_id": chosen, "mean": mean, "p_value": p, "ruled_out": p <= alpha}
-    table = pd.DataFrame(columns).iloc[place].reset_index(drop=True)
+    by = {"ruled_out": True, "mean": False, "run_id": True}
+    table = pd.DataFrame(columns).sort_values([*by], ascending=[*by.values()])
+    table = table.reset_index(drop=True)
     settled = count == len(order) or int((p <= alpha).sum()) >= len(chosen) - best
     about = {"question": question, "seed": seed, "alpha": alpha, "ceiling": ceiling}
     decision = StoppingDecision(

@@ -107,11 +107,11 @@ def scores(queries: int = 16) -> pd.DataFrame:
 )
 def test_what_is_settled_stays_settled(question, answer, least):
     whole, first = scores(), 0
-    order = judging_order(whole.columns, 7)
-    assert sorted(order) == [*whole] and order != judging_order(whole.columns, 8)
+    order = judging_order(list(map(str, whole)), 7)
+    assert sorted(order) == list(map(str, whole)) and order != judging_order(order, 8)
     for judged in range(len(order) + 1):
         part = whole[sorted(order[:judged])]
-        found = decide(part, [*whole], question=question, seed=7)
+        found = decide(part, list(map(str, whole)), question=question, seed=7)
         assert found.queries["query_id"].tolist() == order
         assert found.queries["judged"].sum() == found.metadata["judged"] == judged
         assert found.settled or not first
@@ -133,9 +133,9 @@ def test_what_is_settled_stays_settled(question, answer, least):
 
 def test_queries_out_of_turn_do_not_count():
     whole = scores(9)
-    order = judging_order(whole.columns, 0)
+    order = judging_order(list(map(str, whole)), 0)
     part = whole[[*order[:3], *order[5:7]]]
-    found = decide(part, [*whole])
+    found = decide(part, list(map(str, whole)))
     assert found.metadata["judged"] == 3 and not found.settled
     assert found.table["mean"].max() == whole[order[:3]].mean(axis=1).max()
     assert found.notes[0] == (
@@ -144,7 +144,7 @@ def test_queries_out_of_turn_do_not_count():
     )
     assert found.notes[2] == "2 queries judged out of turn: not used"
     with pytest.raises(DataError, match="the first in the order drawn by seed 0, has"):
-        decide(whole[order[1:]], [*whole])
+        decide(whole[order[1:]], list(map(str, whole)))
 
 
 @pytest.mark.parametrize(
@@ -162,4 +162,4 @@ def test_queries_out_of_turn_do_not_count():
 def test_what_is_refused(changes, message):
     whole = scores(9)
     with pytest.raises((UsageError, DataError), match=message):
-        decide(whole, [*whole], **changes)
+        decide(whole, list(map(str, whole)), **changes)
