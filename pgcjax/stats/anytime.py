@@ -129,7 +129,9 @@ def log_evidence(
             rival = _rivals(total)[..., None, :]
             seen = (np.take_along_axis(of, rival, -2)[..., 0, :] for of in seen)
         capital = capital + _growth(*seen, t, queries - t, ceiling)
-        strongest = capital if best == 1 else _largest(capital, best) - penalty
+        strongest = capital - penalty
+        if best > 1:  # the k-th largest against each run
+            strongest = np.partition(strongest, -best, axis=-2)[..., -best, :]
         total, lead, square = total + now, lead + d, square + d * d
         beyond = ceiling * (queries - t - 1) + NOISE  # what is left cannot make up
         certain = (lead > beyond).sum(axis=-2) >= best
@@ -148,13 +150,8 @@ def _growth(
 ) -> np.ndarray:
     """Compute the log growth of each capital by the next query's differences d.
 
-    Args:
-        d: of the run of the row less that of the column.
-        lead: sum of those before.
-        square: sum of their squares.
-        judged: how many these are.
-        left: how many queries there are but for these.
-        ceiling: as of `log_evidence`.
+    There were `judged` differences before, with the sum `lead` and the sum of squares
+    `square`; `left` queries are left, the next one among them.
     """
     even = -lead / left  # the mean of what is left if both runs are equal over all
     room = even + ceiling
@@ -173,11 +170,6 @@ def _rivals(total: np.ndarray) -> np.ndarray:
     first, runs = total.argmax(axis=-1)[..., None], np.arange(total.shape[-1])
     others = np.where(runs == first, -np.inf, total)
     return np.where(runs == first, others.argmax(axis=-1)[..., None], first)
-
-
-def _largest(capital: np.ndarray, k: int) -> np.ndarray:
-    """Return the k-th largest capital against each run."""
-    return np.partition(capital, -k, axis=-2)[..., -k, :]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,10 +257,8 @@ def _asked(question: str, run_ids: Sequence[str]) -> tuple[list[str], int]:
     if "," in question:
         chosen = [name.strip() for name in question.split(",")]
         best = 1
-        if len({*chosen}) != 2 or len(chosen) != 2:
-            raise UsageError(f"{question!r}: expected two runs, as RUN,RUN")
-        if absent := [name for name in chosen if name not in run_ids]:
-            raise UsageError(f"{question!r}: there is no run {absent[0]!r}")
+        if len(chosen) != 2 or len({*chosen} & {*run_ids}) != 2:
+            raise UsageError(f"{question!r}: expected two of the runs, as RUN,RUN")
     else:
         chosen, number = [*run_ids], question.removeprefix("top")
         best = 1 if question == "best" else int(number) if number.isdecimal() else 0

@@ -152,8 +152,8 @@ def test_queries_out_of_turn_do_not_count():
     [
         ({"question": "top3"}, "'top3': expected best, topK with a K below the number"),
         ({"question": "topx"}, "'topx': expected best, topK"),
-        ({"question": "x,x"}, "'x,x': expected two runs"),
-        ({"question": "x,w"}, "'x,w': there is no run 'w'"),
+        ({"question": "x,x"}, "'x,x': expected two of the runs"),
+        ({"question": "x,w"}, "'x,w': expected two of the runs"),
         ({"alpha": 1.0}, "alpha=1.0: expected a level"),
         ({"ceiling": 0.0}, "ceiling=0.0: expected a number above 0"),
         ({"ceiling": 0.5}, "run 'z', query 'q.*': expected a score of 0 to 0.5, found"),
