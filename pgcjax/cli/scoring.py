@@ -117,11 +117,7 @@ class Sources(NamedTuple):
 
     @classmethod
     def of(cls, options: dict[str, Any], judged: bool = True) -> "Sources":
-        """Take what is scored out of all options, and check it.
-
-        Args:
-            options: of the verb; what is taken is gone.
-            judged: whether judgments are needed.
+        """Take what is scored out of all options; if `judged`, by judgments.
 
         Raises:
             click.UsageError: nothing is given, or options do not go together.

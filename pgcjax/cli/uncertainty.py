@@ -124,14 +124,7 @@ def uncertainty(
     """
     leaves, anytime = options["leave_out"], options["anytime"]
     sources = Sources.of(options, judged=not anytime)
-    for names, without, given in (
-        (_OF_DRAWS, "goes without --leave-out", leaves),
-        (_NOT_ANYTIME, "goes without --anytime", anytime),
-        (_ANYTIME, "is of --anytime QUESTION", not anytime),
-    ):
-        for option in context.command.get_params(context) if given else ():
-            if option.name in names and is_by_hand(context, option.name):
-                raise click.UsageError(f"{option.opts[0]} {without}")
+    _refuse(context, leaves, anytime)
     if score_intervals and interval not in REPLICATED_SINGLY:
         kinds = "|".join(REPLICATED_SINGLY)
         raise click.UsageError(f"--score-intervals: expected --interval {kinds}")
@@ -171,6 +164,18 @@ def uncertainty(
     if work.first:
         _print(result, interval, form, top)
     work.end(resume)
+
+
+def _refuse(context: click.Context, leaves: str | None, anytime: str | None) -> None:
+    """Refuse options that do not go with others that are given."""
+    for names, without, given in (
+        (_OF_DRAWS, "goes without --leave-out", leaves),
+        (_NOT_ANYTIME, "goes without --anytime", anytime),
+        (_ANYTIME, "is of --anytime QUESTION", not anytime),
+    ):
+        for option in context.command.get_params(context) if given else ():
+            if option.name in names and is_by_hand(context, option.name):
+                raise click.UsageError(f"{option.opts[0]} {without}")
 
 
 def _print(result: "Finding", interval: str, form: str | None, top: int | None) -> None:

@@ -89,54 +89,65 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
     """
     judgments = {"preferences": preferences, "qrels": qrels}
     judgments |= {"intent_qrels": intent_qrels, "intents": intents, "context": context}
+    asked = runs, judgments, measures, order, float32, missing, job
+    _check_part(job)
+    if anytime is not None:
+        settings = {"question": anytime, "alpha": alpha, "ceiling": ceiling}
+        return _anytime(asked, settings | {"seed": seed}, verify, replicates, leave_out)
+    if leave_out is None:
+        settings = _draw_settings(replicates, resample, seed, score_intervals)
+    else:
+        settings = _left_out_settings(leave_out, pool_depth, replicates)
+    task = scoring_task(*asked)
+    return (draw_scores if leave_out is None else _left_out)(task, settings, verify)
+
+
+def _check_part(job: Job | None) -> None:
+    """Refuse a part of the runs, by a UsageError."""
     if isinstance(job, Job) and job.part:
         raise UsageError(
             f"part={job.part}: replicates and leave_out need all runs: leave it out"
         )
-    if anytime is not None:
-        if replicates or leave_out:
-            raise UsageError("anytime goes without replicates and leave_out")
-        settings = {"question": anytime, "seed": seed}
-        settings |= {"alpha": alpha, "ceiling": ceiling}
-        check_whole("seed", seed, 0)
-        if all(given is None for given in judgments.values()):
-            return _before_judging(runs_of(runs, order), settings)
-        task = scoring_task(runs, judgments, measures, order, float32, missing, job)
-        return _anytime(task, settings, verify)
-    if leave_out is None:
-        settings = _draw_settings(replicates, resample, seed, score_intervals)
-    else:
-        check_choice("leave_out", leave_out, LEFT_OUT)
-        check_whole("pool_depth", pool_depth, 1)
-        if replicates:
-            raise UsageError("leave_out and replicates: ask for one after the other")
-        settings = {"leave_out": leave_out}
-        settings |= {"pool_depth": pool_depth} if leave_out == "runs" else {}
-    task = scoring_task(runs, judgments, measures, order, float32, missing, job)
-    return (draw_scores if leave_out is None else _left_out)(task, settings, verify)
 
 
-def _before_judging(runs: Runs, settings: dict[str, Any]) -> StoppingDecision:
-    """Read runs for the order in which their queries are to be judged."""
-    from pgcjax.stats.anytime import decide
-
-    named: list[set[str]] = [set(), set()]
-    for table in runs.tables():
-        for names, column in zip(named, ("run_id", "query_id"), strict=True):
-            names.update(table[column].unique().cast(pl.String).to_list())
-    return decide(pd.DataFrame(index=sorted(named[0])), named[1], **settings)
+def _left_out_settings(
+    leave_out: str, pool_depth: int, replicates: int | None
+) -> dict[str, Any]:
+    """Check what is left out, and return it as metadata."""
+    check_choice("leave_out", leave_out, LEFT_OUT)
+    check_whole("pool_depth", pool_depth, 1)
+    if replicates:
+        raise UsageError("leave_out and replicates: ask for one after the other")
+    settings: dict[str, Any] = {"leave_out": leave_out}
+    return settings | ({"pool_depth": pool_depth} if leave_out == "runs" else {})
 
 
 def _anytime(
-    task: ScoringTask, settings: dict[str, Any], verify: float
+    asked: tuple[Any, ...],
+    settings: dict[str, Any],
+    verify: float,
+    replicates: int | None,
+    leave_out: str | None,
 ) -> StoppingDecision:
     """Score runs by the judgments so far, and decide whether they settle a question.
 
     Raises:
-        UsageError: means are of several measures, or over other queries for each run.
+        UsageError: means are of several measures, or over other queries for each run;
+            or replicates are asked for, or something is to be left out.
     """
     from pgcjax.stats.anytime import decide
 
+    check_whole("seed", settings["seed"], 0)
+    if replicates or leave_out:
+        raise UsageError("anytime goes without replicates and leave_out")
+    runs, judgments, _, order, *_ = asked
+    if all(table is None for table in judgments.values()):
+        ids = [pl.col("run_id", "query_id").cast(pl.String)]
+        tables = runs_of(runs, order).tables()
+        rows = pl.concat([table.select(ids).unique() for table in tables])
+        unscored = pd.DataFrame(index=sorted({*rows["run_id"]}))
+        return decide(unscored, {*rows["query_id"]}, **settings)
+    task = scoring_task(*asked)
     request = task.request
     request.check_means("an answer that holds at any time is")
     if len(request.members) > 1:
@@ -147,8 +158,9 @@ def _anytime(
     member, has, scores = scored.by_measure[0]
     table = pd.DataFrame(np.where(has, scores, 0.0), scored.run_ids)
     table.columns = list(member.tensors.docs)
-    decision = decide(table, scored.query_ids, observed=scored.scores, **settings)
-    return replace(decision, notes=(*scored.scores.notes, *decision.notes))
+    decision = decide(table, scored.query_ids, **settings)
+    notes = *scored.scores.notes, *decision.notes
+    return replace(decision, observed=scored.scores, notes=notes)
 
 
 def _draw_settings(

@@ -21,11 +21,8 @@ from pgcjax.stats.tests import check_alpha
 if TYPE_CHECKING:
     from pgcjax.stats.scores import Scores
 
-ANSWERS = np.array([0.0, 0.5, 1.0])
-"""What an answer counts: for the second document, a tie, for the first one."""
-
-NOISE = 1e-9
-"""Sums of differences of scores that are nearer to a bound than this decide nothing."""
+ANSWERS = np.array([0.0, 0.5, 1.0])  # for the second document, a tie, for the first
+NOISE = 1e-9  # sums of differences that are nearer to a bound decide nothing
 
 _MIXED = (np.arange(100) + 0.5) / 100  # probabilities that are bet on, alike
 _HALVINGS = 50  # of an interval of width 1
@@ -62,9 +59,8 @@ def confidence_interval(
 ) -> tuple[float, float]:
     """Bound the mean of answers of 0, 1/2 or 1, at whatever time they are looked at.
 
-    It is the intersection of the intervals after each answer: of the means against
-    which the capital is below 1 / alpha. As a function of the mean the capital is
-    convex, and 1 at most at the mean of the answers. 0 and 1 if there are no answers.
+    It is the intersection, over answers, of the means against which the capital, which
+    is convex in them, is below 1 / alpha. 0 and 1 if there are no answers.
     """
     if not len(x):
         return 0.0, 1.0
@@ -73,13 +69,12 @@ def confidence_interval(
     ends = []
     for end in (0.0, 1.0):
         refused, accepted = np.full_like(seen, end), seen
-        at_end = log_capital(counts, refused) < -log(alpha)
         for _ in range(_HALVINGS):
             middle = (refused + accepted) / 2
             inside = log_capital(counts, middle) < -log(alpha)
             accepted = np.where(inside, middle, accepted)
             refused = np.where(inside, refused, middle)
-        ends.append(np.where(at_end, end, refused))
+        ends.append(refused)
     return float(ends[0].max()), float(ends[1].min())
 
 
@@ -106,14 +101,12 @@ def log_evidence(
     not among the k best of R if k others are each better, at alpha / (k (R - k)).
 
     Args:
-        x: scores of 0 to `ceiling`, of queries in the order in which they were drawn
-            without replacement.
+        x: scores of 0 to `ceiling`, of queries in the order drawn by lot.
         queries: how many there are, judged or not.
         best: k, below the number of runs.
         ceiling: no score can be above it.
 
-    Source: Waudby-Smith and Ramdas 2020 and 2024 (5.1: without replacement), with bets
-    like their aGRAPA.
+    Source: Waudby-Smith and Ramdas 2020; 2024, 5.1, with bets like their aGRAPA.
     """
     runs, judged = x.shape[-2:]
     penalty = log(best * (runs - best)) if best > 1 else 0.0
@@ -126,8 +119,11 @@ def log_evidence(
         d = now[..., :, None] - now[..., None, :]
         seen = d, lead, square
         if best == 1:
-            rival = _rivals(total)[..., None, :]
-            seen = (np.take_along_axis(of, rival, -2)[..., 0, :] for of in seen)
+            first = total.argmax(axis=-1)[..., None]
+            others = np.where(np.arange(runs) == first, -np.inf, total)
+            second = others.argmax(axis=-1)[..., None]
+            row = np.where(np.arange(runs) == first, second, first)[..., None, :]
+            seen = (np.take_along_axis(of, row, -2)[..., 0, :] for of in seen)
         capital = capital + _growth(*seen, t, queries - t, ceiling)
         strongest = capital - penalty
         if best > 1:  # the k-th largest against each run
@@ -165,13 +161,6 @@ def _growth(
     return np.where(possible, np.log1p(share * (d - even) / room), np.inf)
 
 
-def _rivals(total: np.ndarray) -> np.ndarray:
-    """Return the best other run for each run, of equal ones the first."""
-    first, runs = total.argmax(axis=-1)[..., None], np.arange(total.shape[-1])
-    others = np.where(runs == first, -np.inf, total)
-    return np.where(runs == first, others.argmax(axis=-1)[..., None], first)
-
-
 @dataclass(frozen=True, kw_only=True)
 class StoppingDecision(Result):
     """Whether the queries judged so far settle a question about all queries.
@@ -200,7 +189,6 @@ def decide(
     seed: int = 0,
     alpha: float = 0.05,
     ceiling: float = 1.0,
-    observed: "Scores | None" = None,
 ) -> StoppingDecision:
     """Decide whether the queries judged so far settle a question about all queries.
 
@@ -211,7 +199,6 @@ def decide(
         seed: of the order in which queries are judged.
         alpha: chance of ever settling for a wrong answer.
         ceiling: no score can be above it.
-        observed: goes into what is returned.
 
     Raises:
         UsageError: an argument is wrong. DataError: a score is out of range, or queries
@@ -234,20 +221,22 @@ def decide(
     looks = log_evidence(values, len(order), best=best, ceiling=ceiling)
     evidence = looks[-1] if count else np.zeros(len(chosen))
     p = np.exp(-np.maximum(evidence, 0.0))
+    if count == len(order):  # it is known
+        total = values.sum(1)
+        p = np.where(total >= np.sort(total)[-best] - NOISE, 1.0, 0.0)
     mean = values.mean(1) if count else np.full(len(chosen), np.nan)
     columns = {"run_id": chosen, "mean": mean, "p_value": p, "ruled_out": p <= alpha}
     by = {"ruled_out": True, "mean": False, "run_id": True}
     table = pd.DataFrame(columns).sort_values([*by], ascending=[*by.values()])
     table = table.reset_index(drop=True)
-    settled = count == len(order) or int((p <= alpha).sum()) >= len(chosen) - best
+    settled = count == len(order) or (p <= alpha).sum() >= len(chosen) - best
     about = {"question": question, "seed": seed, "alpha": alpha, "ceiling": ceiling}
     decision = StoppingDecision(
         table,
         about | {"queries": len(order), "judged": count},
         queries=pd.DataFrame({"query_id": order, "judged": judged}),
-        settled=settled,
+        settled=bool(settled),
         answer=tuple(table["run_id"][:best]),
-        observed=observed,
     )
     return replace(decision, notes=_notes(decision, sum(judged) - count))
 
@@ -278,7 +267,7 @@ def _check_range(scores: pd.DataFrame, ceiling: float) -> None:
     for run, query in np.argwhere(~((values >= 0) & (values <= ceiling)))[:1]:
         raise DataError(
             f"run {scores.index[run]!r}, query {scores.columns[query]!r}: expected a "
-            f"score of 0 to {ceiling:g}, found {values[run, query]!r}",
+            f"score of 0 to {ceiling:g}, found {values[run, query]:g}",
             mend="Give the highest score that the measure can have: --ceiling.",
         )
 

@@ -116,7 +116,7 @@ def test_what_is_settled_stays_settled(question, answer, least):
         assert found.queries["judged"].sum() == found.metadata["judged"] == judged
         assert found.settled or not first
         first = first or judged * found.settled
-        if judged:
+        if 0 < judged < 16:
             looks = log_evidence(
                 part[order[:judged]].loc[sorted(found.table["run_id"])].to_numpy(),
                 16,
@@ -124,6 +124,8 @@ def test_what_is_settled_stays_settled(question, answer, least):
             )
             p = found.table.set_index("run_id")["p_value"].sort_index()
             assert p.to_numpy() == pytest.approx(np.exp(-np.maximum(looks[-1], 0)))
+        if judged == 16:  # all is known
+            assert found.table["ruled_out"].sum() == len(found.table) - len(answer)
         if found.settled:
             assert found.answer == answer and found.notes[0].startswith(
                 f"settled after {judged} of 16 queries: {', '.join(answer)} "
