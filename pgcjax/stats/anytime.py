@@ -229,13 +229,13 @@ def decide(
     by = {"ruled_out": True, "mean": False, "run_id": True}
     table = pd.DataFrame(columns).sort_values([*by], ascending=[*by.values()])
     table = table.reset_index(drop=True)
-    settled = count == len(order) or (p <= alpha).sum() >= len(chosen) - best
+    settled = bool(count == len(order) or (p <= alpha).sum() >= len(chosen) - best)
     about = {"question": question, "seed": seed, "alpha": alpha, "ceiling": ceiling}
     decision = StoppingDecision(
         table,
         about | {"queries": len(order), "judged": count},
         queries=pd.DataFrame({"query_id": order, "judged": judged}),
-        settled=bool(settled),
+        settled=settled,
         answer=tuple(table["run_id"][:best]),
     )
     return replace(decision, notes=_notes(decision, sum(judged) - count))
@@ -244,8 +244,7 @@ def decide(
 def _asked(question: str, run_ids: Sequence[str]) -> tuple[list[str], int]:
     """Read a question: the runs that it is about, and how many are asked for."""
     if "," in question:
-        chosen = [name.strip() for name in question.split(",")]
-        best = 1
+        chosen, best = [name.strip() for name in question.split(",")], 1
         if len(chosen) != 2 or len({*chosen} & {*run_ids}) != 2:
             raise UsageError(f"{question!r}: expected two of the runs, as RUN,RUN")
     else:
