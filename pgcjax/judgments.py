@@ -34,6 +34,7 @@ from pgcjax.judging.two_judges import JudgeComparison, compare
 from pgcjax.judging.variants import resample_judgments as resample
 from pgcjax.judging.variants import subsample_judgments as subsample
 from pgcjax.reporting.arena_page import report
+from pgcjax.stats.anytime import StoppingDecision
 from pgcjax.stats.circularity import Circularity, circular
 from pgcjax.stats.judge_orders import JudgeOrders
 from pgcjax.stats.left_out import LeftOut
@@ -55,6 +56,7 @@ __all__ = [
     "Panel",
     "Stability",
     "Standings",
+    "StoppingDecision",
     "Uncertainty",
     "aspect_correlation",
     "aspect_coverage",

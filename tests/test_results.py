@@ -74,6 +74,9 @@ FINDINGS = {
     "LeftOut": lambda: pgcjax.uncertainty(
         RUNS, preferences=VOTES, measures="PGC", leave_out="judges"
     ),
+    "StoppingDecision": lambda: pgcjax.uncertainty(
+        RUNS, preferences=VOTES, measures="PGC", anytime="best"
+    ),
     "NextJudgments": lambda: pgcjax.judgments.next(
         RUNS, preferences=VOTES, replicates=9
     ),

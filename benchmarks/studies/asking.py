@@ -7,7 +7,6 @@ grades of NIST's assessors.
 
 import json
 from functools import partial
-from math import log
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,9 @@ from benchmarks.harness import facts, write_sections
 from benchmarks.studies.greedy_exact import shown
 from benchmarks.studies.options import file_options
 from benchmarks.studies.public_collections import data_option
-from pgcjax.asking.chance import log_capital
 from pgcjax.reporting import canvas, plots
 
-SECTIONS = ("made-up", "noisy", "public", "any time")
+SECTIONS = ("made-up", "noisy", "public")
 SIZES = (3, 5, 7, 10, 12, 15, 20)
 STOPPING = ("all pairs", "random, stop", "utility, stop", "utility, inference, stop")
 DRAWN = (
@@ -31,7 +29,6 @@ DRAWN = (
     *("utility, inference, bad, stop", "merge sort", "merge sort, bad", "tournament"),
 )
 PUBLIC = {"query": (5, 10, 15), "mean": (10,)}  # by what, and of how many documents
-ALPHA = 0.05
 
 
 def public(data: Path, pairs: int, seed: int = 0) -> pd.DataFrame:
@@ -72,39 +69,6 @@ def averaged(tables: pd.DataFrame) -> list[dict[str, Any]]:
     return _rows(means.assign(pairs=several.size()).reset_index())
 
 
-def any_time(simulations: int, answers: int, seed: int = 0) -> list[dict[str, Any]]:
-    """Say how soon a confidence sequence decides, and how often wrongly.
-
-    An answer is for the run that is better with the chance `mean`; for 1/2 neither is,
-    and every decision is wrong.
-    """
-    random, rows = np.random.default_rng(seed), []
-    for mean in (0.5, 0.55, 0.6, 0.7, 0.8, 0.9):
-        x = (random.random((simulations, answers)) < mean).astype(np.float64)
-        ends = [
-            log_capital(x, 0.5, alpha=ALPHA, up=up) >= log(2 / ALPHA)
-            for up in (True, False)
-        ]
-        right, wrong = (
-            np.where(end.any(1), end.argmax(1) + 1, answers + 1) for end in ends
-        )
-        first = np.minimum(right, wrong)
-        missed = wrong <= np.minimum(right, answers)
-        if mean == 0.5:
-            missed |= right <= answers
-        rows.append(
-            {
-                "mean": mean,
-                "simulations": simulations,
-                "wrong, %": 100 * float(missed.mean()),
-                "decided by 100, %": 100 * float((first <= 100).mean()),
-                f"by {answers}, %": 100 * float((first <= answers).mean()),
-                "median": float(np.median(first)) if mean > 0.5 else np.nan,
-            }
-        )
-    return rows
-
-
 def studied(
     data: Path, queries: int, pairs: int, output: Path | None
 ) -> dict[str, list[dict[str, Any]]]:
@@ -118,7 +82,6 @@ def studied(
         "made-up": _rows(made.table),
         "noisy": _rows(noisy.table),
         "public": averaged(public(data, pairs)),
-        "any time": any_time(10_000, 1000),
     }
     if output:
         write_sections(output, about, found)

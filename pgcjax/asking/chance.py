@@ -1,16 +1,11 @@
 """Pairs asked for by chance, so that noisy answers may be looked at at any time.
 
 An interval of a confidence sequence may be looked at after every answer: the chance
-that any of them, however many, misses the mean is at most `alpha`.
-
-Source: Waudby-Smith and Ramdas, Estimating means of bounded random variables by
-betting, JRSS B 86, 2024: the hedged capital of theorem 3, with the predictable bets of
-their equation 26.
+that any of them, however many, misses the mean is at most `alpha`: see `stats.anytime`.
 """
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,11 +21,10 @@ from pgcjax.io.result import Result
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.io.weights import whole_weights
 from pgcjax.measures.measure import Measure
+from pgcjax.stats.anytime import confidence_interval
 
 _COLUMNS = ["request_number", "query_id", "doc_a", "doc_b"]
 _COMPARISON = ["run_a", "run_b", "low", "high", "better", "answers"]
-_BOLD = 0.5  # share of the capital that a bet may lose at most
-_STEPS = 60  # halvings of an interval of width 1
 _DRAWN = 1024  # at a time
 
 
@@ -213,57 +207,3 @@ def _draws(stakes: Stakes, seed: int) -> Iterator[tuple[int, bool]]:
         for chance, side in source.random((_DRAWN, 2)).tolist():
             at = np.searchsorted(ends, chance * ends[-1], side="right")
             yield min(int(at), len(ends) - 1), side < 0.5
-
-
-def log_capital(
-    x: Float64[np.ndarray, "*sequences t"], mean: float, *, alpha: float, up: bool
-) -> Float64[np.ndarray, "*sequences t"]:
-    """Return the log of the capital of who bets that the mean is not `mean`.
-
-    It begins with 1. If the mean is as bet against, the capital is a martingale that
-    never falls below 0, so it ever reaches c with a chance of 1 / c at most [Ville].
-
-    Args:
-        x: observations of 0 to 1, in order, each with this mean given those before.
-        mean: 0 to 1.
-        alpha: chance of error for which bets are laid.
-        up: bet that the mean is greater; else that it is less.
-    """
-    t = np.arange(1, x.shape[-1] + 1)
-    means = (0.5 + np.cumsum(x, axis=-1)) / (t + 1)
-    variance = (0.25 + np.cumsum((x - means) ** 2, axis=-1)) / (t + 1)
-    before = np.concatenate(
-        [np.full_like(x[..., :1], 0.25), variance[..., :-1]], axis=-1
-    )
-    bet = np.sqrt(2 * log(2 / alpha) / (before * t * np.log(t + 1)))
-    bet = np.minimum(bet, _BOLD / max(mean if up else 1 - mean, 1e-300))
-    return np.cumsum(np.log1p((bet if up else -bet) * (x - mean)), axis=-1)
-
-
-def confidence_interval(
-    x: Float64[np.ndarray, " t"], alpha: float = 0.05
-) -> tuple[float, float]:
-    """Bound the mean of observations of 0 to 1, at whatever time they are looked at.
-
-    It is the intersection of the intervals after each observation. 0 and 1 if there
-    are none.
-    """
-    if not len(x):
-        return 0.0, 1.0
-
-    def refuted(mean: float, up: bool) -> bool:
-        capital = log_capital(x, mean, alpha=alpha, up=up)
-        return bool(capital.max() >= log(2 / alpha))  # half the money on each side
-
-    ends = []
-    for up in (True, False):
-        # A capital falls with the mean that is bet against, seen from its side.
-        refused, accepted = (0.0, 1.0) if up else (1.0, 0.0)
-        for _ in range(_STEPS if refuted(refused, up) else 0):
-            middle = (refused + accepted) / 2
-            if refuted(middle, up):
-                refused = middle
-            else:
-                accepted = middle
-        ends.append(refused)
-    return ends[0], ends[1]

@@ -116,13 +116,13 @@ class Sources(NamedTuple):
     grids: bool
 
     @classmethod
-    def of(cls, options: dict[str, Any]) -> "Sources":
-        """Take what is scored out of all options, and check it.
+    def of(cls, options: dict[str, Any], judged: bool = True) -> "Sources":
+        """Take what is scored out of all options; if `judged`, by judgments.
 
         Raises:
             click.UsageError: nothing is given, or options do not go together.
         """
-        if not options["judgments"]:
+        if judged and not options["judgments"]:
             raise click.UsageError(
                 "no judgments: give --prefs FILE, --qrels FILE or both"
             )

@@ -8,6 +8,7 @@ from pgcjax.cli.commands import cli
 from pgcjax.cli.formats import format_of, print_findings, print_leaderboard
 from pgcjax.cli.given_scores import give
 from pgcjax.cli.options import (
+    REAL,
     WHOLE,
     choice_option,
     given_judgments,
@@ -25,10 +26,15 @@ from pgcjax.stats.choices import REPLICATED, REPLICATED_SINGLY
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pgcjax.stats.anytime import StoppingDecision
     from pgcjax.stats.left_out import LeftOut
     from pgcjax.stats.uncertainty import Uncertainty
 
+    Finding = Uncertainty | LeftOut | StoppingDecision
+
 _OF_DRAWS = ("replicates", "score_intervals", "replicates_output", "top")
+_NOT_ANYTIME = (*_OF_DRAWS, "leave_out", "resample", "interval", "pairs_output")
+_ANYTIME = ("alpha", "ceiling")
 
 
 @cli.command()
@@ -61,6 +67,27 @@ _OF_DRAWS = ("replicates", "score_intervals", "replicates_output", "top")
     metavar="K",
     help="Ranks of a run that brought documents to be judged: of --leave-out runs.",
 )
+@click.option(
+    "--anytime",
+    metavar="QUESTION",
+    help="In place of replicates, say whether the queries judged so far settle which "
+    "run is best, which are the K best (topK), or which of two is better (RUN,RUN), "
+    "and which query to judge next. May be asked after each query.",
+)
+@click.option(
+    "--alpha",
+    type=REAL,
+    default=0.05,
+    show_default=True,
+    help="Of --anytime: chance of ever settling for a wrong answer.",
+)
+@click.option(
+    "--ceiling",
+    type=REAL,
+    default=1.0,
+    show_default=True,
+    help="Of --anytime: no score can be above it.",
+)
 @output_option(
     "Write the difference of each pair of runs, or pairs whose significance changes by "
     "--leave-out",
@@ -91,19 +118,17 @@ def uncertainty(
     spreadsheet: bool,
     **options: Any,
 ) -> None:
-    """Score runs by judgments that are drawn again, or left out one after the other.
+    """Score runs by judgments that are drawn again, left out, or still coming in.
 
     The leaderboard has intervals, tiers and ranks that say how far the judgments carry.
     """
-    sources = Sources.of(options)
-    leaves = options["leave_out"]
-    for option in context.command.get_params(context) if leaves else ():
-        if option.name in _OF_DRAWS and is_by_hand(context, option.name):
-            raise click.UsageError(f"{option.opts[0]} goes without --leave-out")
+    leaves, anytime = options["leave_out"], options["anytime"]
+    sources = Sources.of(options, judged=not anytime)
+    _refuse(context, leaves, anytime)
     if score_intervals and interval not in REPLICATED_SINGLY:
         kinds = "|".join(REPLICATED_SINGLY)
         raise click.UsageError(f"--score-intervals: expected --interval {kinds}")
-    if form == "text" and not leaves:
+    if form == "text" and not (leaves or anytime):
         raise click.UsageError("--format text prints no intervals of replicates")
     if is_folder(output):
         raise click.UsageError("-o DIR/ is of evaluate: give -o FILE")
@@ -117,10 +142,13 @@ def uncertainty(
         tables = given_judgments(sources.judgments)
         result = score(sources.opened(), **tables, **options, job=work.job)
     scores = result.observed
-    if work.first and scores is not None:
+    if work.first and scores is None:
+        for note in result.notes:
+            say(note)
+    elif work.first and scores is not None:
         form_of = {"spreadsheet": spreadsheet}
         give(scores, output, notes=result.notes, score_format=score_format, **form_of)
-        drawn = {} if leaves else {"interval": interval}
+        drawn = {} if leaves or anytime else {"interval": interval}
         metadata = scores.metadata | drawn
         if pairs_output:
             pairs = "pairs" if leaves else "differences"
@@ -133,17 +161,32 @@ def uncertainty(
             result.save(replicates_output)
             count = result.metadata["replicates"]
             say(f"wrote {count} replicates to {replicates_output}")
+    if work.first:
         _print(result, interval, form, top)
     work.end(resume)
 
 
-def _print(
-    result: "Uncertainty | LeftOut", interval: str, form: str | None, top: int | None
-) -> None:
-    """Print the leaderboard, or what changes without each owner of judgments."""
+def _refuse(context: click.Context, leaves: str | None, anytime: str | None) -> None:
+    """Refuse options that do not go with others that are given."""
+    for names, without, given in (
+        (_OF_DRAWS, "goes without --leave-out", leaves),
+        (_NOT_ANYTIME, "goes without --anytime", anytime),
+        (_ANYTIME, "is of --anytime QUESTION", not anytime),
+    ):
+        for option in context.command.get_params(context) if given else ():
+            if option.name in names and is_by_hand(context, option.name):
+                raise click.UsageError(f"{option.opts[0]} {without}")
+
+
+def _print(result: "Finding", interval: str, form: str | None, top: int | None) -> None:
+    """Print the leaderboard, what changes without each owner, or what is settled."""
     from pgcjax.reporting.leaderboard import leaderboard
+    from pgcjax.stats.anytime import StoppingDecision
     from pgcjax.stats.left_out import LeftOut
 
+    if isinstance(result, StoppingDecision):
+        print_findings(result.table, format_of(form), result.metadata)
+        return
     if not isinstance(result, LeftOut):
         board = leaderboard(result, interval=interval)
         print_leaderboard(board, form or "table", top)
@@ -155,9 +198,7 @@ def _print(
     print_findings(table, format_of(form), result.observed.metadata)
 
 
-def _of_measures(
-    result: "Uncertainty | LeftOut", table: str, **options: Any
-) -> "pd.DataFrame":
+def _of_measures(result: "Finding", table: str, **options: Any) -> "pd.DataFrame":
     """Put the tables of all measures together, each with the name of its measure."""
     import pandas as pd
 

@@ -128,12 +128,14 @@ class Scored(NamedTuple):
         run_ids: the runs, ascending; this and what follows only if all was asked for.
         by_measure: see `scored.by_measure`.
         more: what further batches gave.
+        query_ids: queries that any run has, judged or not.
     """
 
     scores: Scores
     run_ids: list[str]
     by_measure: list[tuple[Member, np.ndarray, np.ndarray]]
     more: list[np.ndarray]
+    query_ids: set[str]
 
 
 def scoring_task(
@@ -211,10 +213,11 @@ def score(
         line = f"{count} of {all_of} scores recomputed: equal"
         scores = Scores(source, about, (*notes, line))
     if not whole:
-        return Scored(scores, [], [], [])
+        return Scored(scores, [], [], [], set())
     total = together([chunk.open() for chunk in chunks])
     by_each = [*by_measure(request, batches, total)]
-    return Scored(scores, total.run_ids, by_each, total.parts[len(batches) :])
+    parts = total.parts[len(batches) :]
+    return Scored(scores, total.run_ids, by_each, parts, every.query_ids)
 
 
 def _share(task: ScoringTask, processes: Processes) -> ScoringTask:

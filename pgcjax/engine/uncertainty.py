@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import polars as pl
 from pgcjax.engine.batch import Batch
 from pgcjax.engine.evaluate import Scored, ScoringTask, score, scoring_task
 from pgcjax.engine.job import Job
-from pgcjax.engine.request import ScoringRequest
+from pgcjax.engine.request import ScoringRequest, runs_of
 from pgcjax.errors import (
     DataError,
     Progress,
@@ -27,10 +28,12 @@ from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.reading import reading
 from pgcjax.io.runs import Runs
 from pgcjax.judging.choices import LEFT_OUT, RESAMPLED
+from pgcjax.later import pd
 from pgcjax.tensors.rankings import find
 
 if TYPE_CHECKING:
     from pgcjax.judging.variants import Owners, QueryVotes
+    from pgcjax.stats.anytime import StoppingDecision
     from pgcjax.stats.left_out import LeftOut
     from pgcjax.stats.uncertainty import Uncertainty
 
@@ -57,9 +60,12 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
     score_intervals: bool = False,
     leave_out: str | None = None,
     pool_depth: int = 10,
+    anytime: str | None = None,
+    alpha: float = 0.05,
+    ceiling: float = 1.0,
     job: Job | None = None,
-) -> Uncertainty | LeftOut:
-    """Score runs by judgments that are drawn again, or left out one after the other.
+) -> Uncertainty | LeftOut | StoppingDecision:
+    """Score runs by judgments that are drawn again, left out, or still coming in.
 
     Runs, judgments, measures, order, float32, missing, verify and job are as of
     `evaluate`, whose scores are `observed` of what is returned.
@@ -72,6 +78,10 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
         score_intervals: whether to give those of single scores, too: twice the work.
         leave_out: `judges` or `runs`, one after the other, in place of replicates.
         pool_depth: ranks of a run that brought documents to be judged, to leave it out.
+        anytime: `best`, `topK` or `RUN,RUN`: whether the queries judged so far settle
+            that, in place of replicates; without judgments, which to judge first.
+        alpha: of `anytime`: chance of ever settling for a wrong answer.
+        ceiling: of `anytime`: no score can be above it.
 
     Raises:
         DataError: the data cannot be scored, or have nobody to leave out. UsageError:
@@ -79,21 +89,78 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
     """
     judgments = {"preferences": preferences, "qrels": qrels}
     judgments |= {"intent_qrels": intent_qrels, "intents": intents, "context": context}
+    asked = runs, judgments, measures, order, float32, missing, job
+    _check_part(job)
+    if anytime is not None:
+        settings = {"question": anytime, "alpha": alpha, "ceiling": ceiling}
+        return _anytime(asked, settings | {"seed": seed}, verify, replicates, leave_out)
+    if leave_out is None:
+        settings = _draw_settings(replicates, resample, seed, score_intervals)
+    else:
+        settings = _left_out_settings(leave_out, pool_depth, replicates)
+    task = scoring_task(*asked)
+    return (draw_scores if leave_out is None else _left_out)(task, settings, verify)
+
+
+def _check_part(job: Job | None) -> None:
+    """Refuse a part of the runs, by a UsageError."""
     if isinstance(job, Job) and job.part:
         raise UsageError(
             f"part={job.part}: replicates and leave_out need all runs: leave it out"
         )
-    if leave_out is None:
-        settings = _draw_settings(replicates, resample, seed, score_intervals)
-    else:
-        check_choice("leave_out", leave_out, LEFT_OUT)
-        check_whole("pool_depth", pool_depth, 1)
-        if replicates:
-            raise UsageError("leave_out and replicates: ask for one after the other")
-        settings = {"leave_out": leave_out}
-        settings |= {"pool_depth": pool_depth} if leave_out == "runs" else {}
-    task = scoring_task(runs, judgments, measures, order, float32, missing, job)
-    return (draw_scores if leave_out is None else _left_out)(task, settings, verify)
+
+
+def _left_out_settings(
+    leave_out: str, pool_depth: int, replicates: int | None
+) -> dict[str, Any]:
+    """Check what is left out, and return it as metadata."""
+    check_choice("leave_out", leave_out, LEFT_OUT)
+    check_whole("pool_depth", pool_depth, 1)
+    if replicates:
+        raise UsageError("leave_out and replicates: ask for one after the other")
+    settings: dict[str, Any] = {"leave_out": leave_out}
+    return settings | ({"pool_depth": pool_depth} if leave_out == "runs" else {})
+
+
+def _anytime(
+    asked: tuple[Any, ...],
+    settings: dict[str, Any],
+    verify: float,
+    replicates: int | None,
+    leave_out: str | None,
+) -> StoppingDecision:
+    """Score runs by the judgments so far, and decide whether they settle a question.
+
+    Raises:
+        UsageError: means are of several measures, or over other queries for each run;
+            or replicates are asked for, or something is to be left out.
+    """
+    from pgcjax.stats.anytime import decide
+
+    check_whole("seed", settings["seed"], 0)
+    if replicates or leave_out:
+        raise UsageError("anytime goes without replicates and leave_out")
+    runs, judgments, _, order, *_ = asked
+    if all(table is None for table in judgments.values()):
+        ids = [pl.col("run_id", "query_id").cast(pl.String)]
+        tables = runs_of(runs, order).tables()
+        rows = pl.concat([table.select(ids).unique() for table in tables])
+        unscored = pd.DataFrame(index=sorted({*rows["run_id"]}))
+        return decide(unscored, {*rows["query_id"]}, **settings)
+    task = scoring_task(*asked)
+    request = task.request
+    request.check_means("an answer that holds at any time is")
+    if len(request.members) > 1:
+        raise UsageError(f"anytime: expected one measure, found {len(request.members)}")
+    if request.missing == "skip":
+        raise UsageError("anytime: missing='skip' averages runs over different queries")
+    scored = score(task, {}, verify=verify, whole=True)
+    member, has, scores = scored.by_measure[0]
+    table = pd.DataFrame(np.where(has, scores, 0.0), scored.run_ids)
+    table.columns = list(member.tensors.docs)
+    decision = decide(table, scored.query_ids, **settings)
+    notes = *scored.scores.notes, *decision.notes
+    return replace(decision, observed=scored.scores, notes=notes)
 
 
 def _draw_settings(

@@ -1,58 +1,14 @@
-"""Confidence sequences: their level, their twin, and the requests they are made of."""
-
-from math import log
+"""Requests that are drawn by chance, and the answers that belong to them."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.twins import asking as twins
 
 import pgcjax
 from pgcjax.asking.bounds import ComparedRuns, asked_measure
-from pgcjax.asking.chance import confidence_interval, log_capital, stakes_of
+from pgcjax.asking.chance import stakes_of
 from pgcjax.asking.pools import read_pools
 from pgcjax.errors import UsageError
-
-ALPHA = 0.05
-
-
-@pytest.mark.parametrize("mean", [0.5, 0.2])
-def test_of_10000_simulations_no_more_than_alpha_err(mean):
-    """Peeking after each of 200 answers, ties among them, at a true mean."""
-    random = np.random.default_rng(7)
-    chance = (mean - 0.05, 0.1, 0.95 - mean)  # of 1, a tie and 0
-    x = random.choice([1.0, 0.5, 0.0], (10_000, 200), p=chance)
-    refuted = [
-        (log_capital(x, mean, alpha=ALPHA, up=up).max(1) >= log(2 / ALPHA))
-        for up in (True, False)
-    ]
-    erred = np.mean(refuted[0] | refuted[1])
-    assert 0.01 < erred <= ALPHA
-    # A level that is looked at again and again without such care would be gone.
-    at = np.arange(1, 201)
-    seen = np.abs(np.cumsum(x - mean, axis=1)) / np.sqrt(at * x.var())
-    assert np.mean((seen[:, 30:] > 1.96).any(1)) > 3 * ALPHA
-
-
-def test_capital_and_interval_are_those_of_the_twin():
-    random = np.random.default_rng(1)
-    x = random.choice([1.0, 0.5, 0.0], 80, p=(0.6, 0.1, 0.3))
-    for mean in (0.0, 0.1, 0.5, 0.8, 1.0):
-        for up in (True, False):
-            found = log_capital(x, mean, alpha=ALPHA, up=up)
-            expected = twins.log_capital(x.tolist(), mean, ALPHA, up)
-            assert found == pytest.approx(expected, abs=1e-9)
-    low, high = confidence_interval(x, ALPHA)
-    for mean in np.linspace(0, 1, 101).tolist():
-        capital = [
-            twins.log_capital(x.tolist(), mean, ALPHA, up) for up in (True, False)
-        ]
-        kept = max(map(max, capital)) < log(2 / ALPHA)
-        assert kept == (low < mean < high), mean
-    wider = confidence_interval(x[:40], ALPHA)
-    assert wider[0] <= low < high <= wider[1]
-    assert confidence_interval(x[:0]) == (0.0, 1.0)
-    assert confidence_interval(np.ones(9)) == (pytest.approx(0.45, abs=0.1), 1.0)
 
 
 def two_runs() -> pd.DataFrame:

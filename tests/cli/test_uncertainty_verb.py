@@ -244,3 +244,37 @@ def test_a_stopped_call_is_gone_on_with(pgcjax, demo, monkeypatch):
         monkeypatch.setattr(VariantMeans, "score", score)
         again = pgcjax(*line, "--resume")
     assert (again.code, again.out) == (0, whole.out)
+
+
+def test_judging_may_stop_by_the_judgments_so_far(pgcjax, demo):
+    """Which to judge first; then what is settled, as by the scores alone."""
+    line = ("uncertainty", "runs", "--anytime", "best", "--seed", "4")
+    asked = package.uncertainty(demo / "runs", anytime="best", seed=4)
+    order = asked.queries["query_id"].tolist()
+    done = pgcjax(*line)
+    assert f"judge next: {', '.join(order[:5])}, …\n" in done.err
+    assert done.out.startswith("run_id\tmean\tp_value\truled_out\nalder\tnan")
+    votes = pd.read_csv(demo / "preferences.csv", comment="#")
+    votes[votes["query_id"].isin(order[:7])].to_csv(demo / "some.csv", index=False)
+    done = pgcjax(*line, "--prefs", "some.csv", "-o", "scores.csv", "--format", "csv")
+    means = package.compare(demo / "scores.csv", measure="PGC").runs
+    table = pd.read_csv(io.StringIO(done.out), comment="#").set_index("run_id")
+    assert table["mean"].to_dict() == pytest.approx(
+        means.set_index("run_id")["mean"].to_dict()
+    )
+    assert "pgcjax: open after 7 of 20 queries: " in done.err
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (("--anytime", "best", "--replicates", "9"), "--replicates goes without --any"),
+        (("--anytime", "best", "--leave-out", "runs"), "--leave-out goes without --an"),
+        (("--anytime", "best", "--missing", "skip"), "missing='skip' averages runs o"),
+        (("--anytime", "best", "-m", "PGC(p=0.8)"), "expected one measure, found 2"),
+        (("--alpha", "0.1"), "--alpha is of --anytime QUESTION"),
+    ],
+)
+def test_what_goes_with_anytime(pgcjax, demo, options, message):
+    done = pgcjax(*JUDGED, *options)
+    assert done.code == 2 and message in done.err

@@ -1,7 +1,6 @@
 """What answers imply and are worth, in plain Python."""
 
 from itertools import product
-from math import log, sqrt
 
 Order = set[tuple[int, int]]
 
@@ -39,20 +38,3 @@ def gain(
     after = implied(answers | {pair}, docs)
     new = {(i, j) for i, j in after if (i, j) not in asked}
     return sum(stakes[i][j] for i, j in new)
-
-
-def log_capital(x: list[float], mean: float, alpha: float, up: bool) -> list[float]:
-    """Bet against a mean, as Waudby-Smith and Ramdas 2024, theorem 3, (24) and (26)."""
-    capital, out, squares = 0.0, [], 0.25
-    for t, value in enumerate(x, 1):
-        variance = squares / t
-        bet = sqrt(2 * log(2 / alpha) / (variance * t * log(t + 1)))
-        if up:
-            bet = min(bet, 0.5 / mean) if mean else bet
-            capital += log(1 + bet * (value - mean))
-        else:
-            bet = min(bet, 0.5 / (1 - mean)) if mean < 1 else bet
-            capital += log(1 - bet * (value - mean))
-        squares += (value - (0.5 + sum(x[:t])) / (t + 1)) ** 2
-        out.append(capital)
-    return out
