@@ -112,7 +112,7 @@ def gate(
     if missed > alpha and outcome == "holds" and claim != "better":
         notes = (
             *notes,
-            f"a drop of {largest:g} on 1 query in {largest / margin:.0f} is worth the "
+            f"a drop of {largest:.3g} on 1 query in {largest / margin:.0f} is worth the "
             f"margin: {counted(few, 'query')} hold none of these with chance "
             f"{missed:.2f}",
         )
