@@ -53,8 +53,8 @@ def tilted(d: np.ndarray, mean: float) -> np.ndarray | None:
     """Find chances of topics, as equal as can be, by which the mean is another."""
     if not d.min() < mean < d.max():
         return None
-    low, high = -1e3, 1e3
-    for _ in range(60):
+    low, high, p = -1e3, 1e3, d
+    for _ in range(50):
         middle = (low + high) / 2
         p = np.exp(middle * d - (middle * d).max())
         p /= p.sum()
@@ -103,16 +103,14 @@ def passed(sample: Moments, queries: int) -> float:
 def errors(folder: Path, trials: int, report: Report) -> Iterator[list]:
     """Find the errors at the border of each claim, a row for each cell."""
     for measure, null, queries in product(MAIN, NULLS, QUERIES):
-        once = null != "reweighted"  # of others a border is but a shift of samples
-        if once:
-            base = moments(folder, measure, null, queries, 0.0, trials)
+        draw = partial(moments, folder, measure, null, queries)
+        base = None if null == "reweighted" else draw(0.0, trials)
         for margin, (claim, side) in product(MARGINS, CLAIMS.items()):
             border = side * margin
-            if once:
-                sample = base[0] + border, base[1]
-            else:
-                draw = partial(moments, folder, measure, null, queries)
+            if base is None:
                 sample = draw(border, max(1, trials // 2))
+            else:  # a border is but a shift of samples
+                sample = base[0] + border, base[1]
             found = 100 * decided(sample, queries, margin, claim)
             naive = 100 * passed(sample, queries) if claim == "not-worse" else np.nan
             yield [measure, null, queries, margin, claim, *found, naive]

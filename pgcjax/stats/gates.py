@@ -112,8 +112,8 @@ def gate(
     if missed > alpha and outcome == "holds" and claim != "better":
         notes = (
             *notes,
-            f"a drop of {largest:.3g} on 1 query in {largest / margin:.0f} is worth the "
-            f"margin: {counted(few, 'query')} hold none of these with chance "
+            f"a drop of {largest:.3g} on 1 query in {largest / margin:.0f} is worth "
+            f"the margin: {counted(few, 'query')} hold none of these with chance "
             f"{missed:.2f}",
         )
     about |= {"alpha": alpha, "outcome": outcome, "why": why, "version": __version__}
@@ -205,9 +205,9 @@ def _why(rows: pd.DataFrame, outcome: str, about: dict[str, Any]) -> str:
     """Write in one line what was decided, and by which measures."""
     claim = (_FAILS if outcome == "fails" else _HOLDS)[about["claim"]].format(**about)
     parts = [
-        f"{r.measure or 'scores'} {r.difference:+.4f} (from {r.low:+.4f} to "
-        f"{r.high:+.4f}, {counted(r.queries, 'query')})"
-        for r in rows.itertuples()
+        f"{r['measure'] or 'scores'} {r['difference']:+.4f} (from {r['low']:+.4f} to "
+        f"{r['high']:+.4f}, {counted(r['queries'], 'query')})"
+        for r in rows.to_dict("records")
     ]
     text = f"{about['new']} {claim}: {', '.join(parts)}"
     if outcome != "open":
