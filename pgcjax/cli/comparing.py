@@ -72,6 +72,14 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
     help="Scores by people of some of the queries, where SCORES are by a model: "
     "findings are of human scores then, predicted with the help of the model's.",
 )
+@click.option(
+    "--cluster",
+    type=FILE,
+    metavar="FILE|MARK",
+    help="Queries that belong together, such as turns of a conversation: a file of "
+    "query_id and cluster, or a mark such as _ before which the cluster stands (31_4 "
+    "is of 31). Clusters are drawn then, by max-t or t.",
+)
 @test_options
 @click.option(
     "--precision",

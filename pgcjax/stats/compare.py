@@ -17,6 +17,7 @@ from pgcjax.stats.findings import Comparison, tested
 from pgcjax.stats.matrix import Matrix, read
 from pgcjax.stats.procedures import FAMILY, Decision
 from pgcjax.stats.rectified import BothScores, of_both, read_human
+from pgcjax.stats.structure import clustered
 from pgcjax.stats.tests import RunPairs, Values
 
 _QUERIES, _RUNS = 15, 200  # from which, to which max-t was simulated
@@ -48,6 +49,7 @@ def compare(  # noqa: D417 - others are refused
     alpha: float = 0.05,
     missing: str = "error",
     rectify: Any = None,
+    cluster: Any = None,
     precision: float | None = None,
     memory: str | int | None = None,
     progress: Progress | None = None,
@@ -70,6 +72,10 @@ def compare(  # noqa: D417 - others are refused
         missing: what a query that some runs lack does: `error`, `drop` or `zero`.
         rectify: scores by people of some of the queries, if `scores` are by a model:
             all findings are of human scores then; see `stats.rectified`.
+        cluster: of queries that belong together, such as turns of a conversation: a
+            table of query_id and cluster, `{query: cluster}`, or a mark such as `_`,
+            before which the cluster stands. Clusters are drawn, by max-t or t; means
+            stay those of the queries.
         precision: resample until no Monte-Carlo standard error of a p is larger.
         memory: bytes that intermediate results may take, or a size such as `2GB`.
         progress: called with `(stage, done, total)`.
@@ -79,8 +85,15 @@ def compare(  # noqa: D417 - others are refused
         DataError: the scores cannot be compared. UsageError: an argument is wrong.
     """
     _check_arguments(measure, test, rectify, others)
+    structure = {}
     with reading(memory=memory):
         matrix = read(scores, measure=measure, missing=missing)
+        if cluster is not None:
+            if rectify is not None or test not in (None, "max-t", "t"):
+                raise UsageError("cluster goes with test max-t or t, and not rectify")
+            structure["queries"] = len(matrix.query_ids)
+            matrix = clustered(matrix, cluster)
+            structure["clusters"] = len(matrix.query_ids)
     names = _names(baselines)
     pairs = _pairs(matrix, names)
     sampling = {"correction": correction, "resamples": resamples}
@@ -92,6 +105,7 @@ def compare(  # noqa: D417 - others are refused
     else:
         differences = _rectified(matrix, pairs, rectify, missing, sampling)
     settings = {"alpha": alpha, "seed": seed, "missing": missing, "baselines": names}
+    settings["structure"] = structure
     return _comparison(matrix, pairs, differences, settings)
 
 
@@ -265,7 +279,7 @@ def _comparison(
             **more_of_pairs,
         }
     )
-    metadata = _metadata(matrix, made, len(table), settings)
+    metadata = _metadata(matrix, made, len(table), settings) | settings["structure"]
     if both:
         metadata["human_queries"] = both.queries
         metadata["human_scores"] = _mark(both.human)
@@ -332,6 +346,7 @@ def _notes(
 ) -> list[str]:
     """Write what was found, what it depends on, and what it cannot show."""
     (runs, queries), outcome, alpha = values.shape, made.outcome, metadata["alpha"]
+    noun = "cluster" if "clusters" in metadata else "query"
     significant, corrected = int(made.significant.sum()), made.correction != "none"
     notes = [
         f"{counted(runs, 'run')}: {significant} of {counted(len(table), 'pair')} "
@@ -343,8 +358,8 @@ def _notes(
         )
     if made.test == "max-t" and queries < _QUERIES:
         notes.append(
-            f"fewer than {_QUERIES} queries: max-t finds little, and was simulated for "
-            "10 runs alone"
+            f"fewer than {counted(_QUERIES, noun)}: max-t finds little, and was "
+            "simulated for 10 runs alone"
         )
     if made.test == "max-t" and runs > _RUNS:
         notes.append(f"more than {_RUNS} runs: levels of max-t were not simulated")
@@ -358,7 +373,7 @@ def _notes(
     least = float(made.least)
     if not significant and least >= alpha:
         notes.append(
-            f"no pair could be significant: by {counted(queries, 'query')} the "
+            f"no pair could be significant: by {counted(queries, noun)} the "
             f"smallest p of {made.test} is {least:.4g}"
             f"{', once corrected' if corrected else ''}; test max-t and t have no such "
             "limit"

@@ -31,6 +31,8 @@ def tested(settings: Mapping[str, Any]) -> str:
     queries = counted(most, "query") if least == most else f"{least} to {most} queries"
     if "human_queries" in settings:
         queries = f"{settings['human_queries']} of {queries} judged by people"
+    if "clusters" in settings:
+        queries += f" in {counted(settings['clusters'], 'cluster')}"
     parts = [test, *([corrected] if many > 1 and test not in FAMILY else [])]
     return ", ".join(
         [*parts, counted(many, "comparison"), queries, f"α = {settings['alpha']:g}"]
