@@ -37,7 +37,7 @@ def made_up(
     runs: int, clusters: int, share: float, random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Make scores [runs, queries] up, and the cluster of each query."""
-    sizes = 1 + random.binomial(11, random.beta(1.0, 1.5, clusters))
+    sizes = 1 + (11 * np.linspace(0, 1, clusters) ** 1.5).round().astype(int)
     of = np.repeat(np.arange(clusters), sizes)
     effect = random.normal(0, 1, (runs, clusters)) * np.sqrt(0.5 + sizes / 10)
     topic = random.normal(0, 1, clusters)[of]
@@ -57,14 +57,14 @@ def drawn(
 
 def conversations(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Score the runs of CAsT 2019: each less its mean, and the topic of each query."""
-    judged = {
-        "preferences": folder / "clarke-prefs" / "TREC-CAsT-2019.pref.gz",
-        "qrels": folder / "qrels" / "2019qrels.txt.gz",
-    }
+    votes = folder / "clarke-prefs" / "TREC-CAsT-2019.pref.gz"
+    qrels = folder / "qrels" / "2019qrels.txt.gz"
     runs = pgcjax.files.read_runs(folder / "runs", name_by="file")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pgcjax.errors.DataWarning)
-        scores = pgcjax.evaluate(runs, **judged, measures=list(REAL))
+        scores = pgcjax.evaluate(
+            runs, preferences=votes, qrels=qrels, measures=list(REAL)
+        )
     for measure in REAL:
         wide = scores.matrix(measure).drop(columns=["all"], errors="ignore")
         topics = [str(query).rpartition("_")[0] for query in wide]
