@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError, UsageError, listed
-from pgcjax.io import files
-from pgcjax.io.containers import Columns, Named
+from pgcjax.io.bytes import read_bytes
+from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import Origin, keyed, refuse
 from pgcjax.stats.matrix import Matrix
@@ -23,8 +23,8 @@ def read_groups(source: Any, member: str, group: str) -> dict[str, str]:
     """Read which group each member is in.
 
     Args:
-        source: `{member: group}`; a DataFrame or a file with these two columns, which a
-            file may leave unnamed.
+        source: `{member: group}`; a DataFrame or a file with these two columns, which
+            text without commas and tabs may leave unnamed.
         member: its canonical column, such as query_id.
         group: its column.
 
@@ -34,9 +34,11 @@ def read_groups(source: Any, member: str, group: str) -> dict[str, str]:
     given = in_hand(source, group)
     if isinstance(given, Mapping):
         return {str(name): str(of) for name, of in given.items()}
-    content = given if isinstance(given, pd.DataFrame) else files.load(Path(given))
-    if isinstance(content, pd.DataFrame):
-        content = Named(content, Origin(group))
+    if isinstance(given, pd.DataFrame):
+        content = Named(given, Origin(group))
+    else:
+        data = read_bytes(path := Path(given))
+        content = split(path, data, container_of(path, data), any_header=True)
     if isinstance(content, Columns):
         content.check_width(2, f"{member} {group}", "Or give a header.")
         frame = pd.DataFrame(content.rows, columns=[member, group])

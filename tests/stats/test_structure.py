@@ -1,0 +1,99 @@
+"""Queries that belong together are drawn together; means stay those of the queries."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pgcjax
+from pgcjax.errors import DataError, UsageError
+from pgcjax.stats.matrix import Matrix
+from pgcjax.stats.structure import clustered
+
+SIZES = [1, 2, 5, 3, 3, 4, 2, 6, 1, 3, 2, 4, 5, 2, 3, 1]
+
+
+def scores(sizes: list[int], share: float = 0.5) -> pd.DataFrame:
+    """Three runs, whose effects are those of topics in part."""
+    random = np.random.default_rng(0)
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    topic = random.normal(0, 1, (3, len(sizes)))[:, of]
+    x = share**0.5 * topic + (1 - share) ** 0.5 * random.normal(0, 1, (3, len(of)))
+    turn = np.concatenate([np.arange(size) for size in sizes])
+    names = [f"{c}_{t}" for c, t in zip(of, turn, strict=True)]
+    return pd.DataFrame(x, ["a", "b", "c"], names).rename_axis("run_id").reset_index()
+
+
+def matrix(sizes: list[int]) -> Matrix:
+    wide = scores(sizes).set_index("run_id")
+    return Matrix(list(wide.index), list(wide.columns), wide.to_numpy())
+
+
+def test_mean_and_error_are_those_of_a_ratio_of_sums():
+    given = matrix(SIZES)
+    made = clustered(given, "_").values
+    x, n, count = given.values, sum(SIZES), len(SIZES)
+    assert made.mean(1) == pytest.approx(x.mean(1))
+    d, of = x[0] - x[1], np.repeat(np.arange(count), SIZES)
+    left = [(d[of == c] - d.mean()).sum() for c in range(count)]  # Cochran 1977, 6.4
+    variance = count / (count - 1) * np.square(left).sum() / n**2
+    assert (made[0] - made[1]).var(ddof=1) / count == pytest.approx(variance)
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_clusters_of_equal_size_have_their_means(size):
+    given = matrix([size] * 20)
+    made = clustered(given, "_")
+    names = pd.Series(given.query_ids).str.partition("_")[0]
+    means = pd.DataFrame(given.values.T).groupby(names.to_numpy()).mean()
+    assert made.query_ids == list(means.index)
+    assert made.values == pytest.approx(means.to_numpy().T)
+
+
+@pytest.mark.parametrize("test", ["max-t", "t"])
+def test_compare_draws_clusters_and_keeps_means(test):
+    table = scores(SIZES)
+    plain = pgcjax.compare(table, test=test)
+    made = pgcjax.compare(table, test=test, cluster="_")
+    assert made.runs["mean"].tolist() == pytest.approx(plain.runs["mean"].tolist())
+    assert "47 queries in 16 clusters" in made.notes[0]
+    assert (made.metadata["queries"], made.metadata["clusters"]) == (47, 16)
+    width = (made.table["high"] - made.table["low"]).sum()
+    assert width > 1.2 * (plain.table["high"] - plain.table["low"]).sum()
+    names = table.columns[1:]
+    groups = dict(zip(names, (name.split("_")[0] for name in names), strict=True))
+    for given in (groups, pd.DataFrame(groups.items(), columns=["qid", "cluster"])):
+        same = pgcjax.compare(table, test=test, cluster=given)
+        pd.testing.assert_frame_equal(same.table, made.table)
+
+
+def test_a_file_of_clusters_with_and_without_a_header(tmp_path):
+    table = scores(SIZES)
+    rows = [f"{name} {name.split('_')[0]}" for name in table.columns[1:]]
+    expected = pgcjax.compare(table, cluster="_").table
+    for name, head, mark in (("c.csv", ["qid cluster"], ","), ("c.txt", [], " ")):
+        path = tmp_path / name
+        path.write_text("\n".join(head + rows).replace(" ", mark) + "\n")
+        found = pgcjax.compare(table, cluster=path).table
+        pd.testing.assert_frame_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"cluster": ":"}, UsageError, "cluster=':': no query has it; there are 0_0"),
+        ({"cluster": {"0_0": "x"}}, DataError, "in no cluster: 10_0"),
+        ({"cluster": dict.fromkeys(scores(SIZES).columns, "x")}, DataError, "one clus"),
+        ({"cluster": "_", "test": "tukey"}, UsageError, "test max-t or t"),
+        ({"cluster": "nowhere.csv"}, DataError, "nowhere.csv"),
+    ],
+)
+def test_wrong_clusters_are_named(given, error, message):
+    with pytest.raises(error, match=message):
+        pgcjax.compare(scores(SIZES), **given)
+
+
+def test_a_query_is_in_one_cluster(tmp_path):
+    path = tmp_path / "clusters.csv"
+    path.write_text("query_id,cluster\n0_0,a\n1_0,a\n0_0,b\n")
+    with pytest.raises(DataError, match=r"clusters\.csv:4: has '0_0' twice"):
+        pgcjax.compare(scores(SIZES), cluster=path)
