@@ -1,11 +1,13 @@
-"""Do tests hold their level where queries belong together?
+"""Do tests hold their level where queries belong together, or runs to one system?
 
 `python -m benchmarks.studies.structure` is the study behind docs/how-sure.md. All runs
 have equal means; queries come in clusters, whose runs have effects of their own.
 
 - made up: clusters of 1 to 12 queries, larger ones with larger effects; of the variance
   of a run's scores, a share is of its clusters;
-- CAsT 2019: scores of real runs, each less its mean; conversations are the population.
+- CAsT 2019: scores of real runs, each less its mean; conversations are the population;
+- systems with equal means, each of some runs: those of one system differ on each query,
+  and by their seed on all; a system of one run is deterministic.
 """
 
 import sys
@@ -20,15 +22,17 @@ import numpy as np
 import pgcjax
 from benchmarks.harness import Report, facts
 from benchmarks.studies.calibration import data, random_of
-from pgcjax.stats import procedures, tests
+from pgcjax.stats import max_t, procedures, resample, tests
 from pgcjax.stats.matrix import Matrix
-from pgcjax.stats.structure import clustered
+from pgcjax.stats.structure import Repeats, clustered
 
 ALPHA = 0.05
 MADE_UP = ((10, 20, 0.0), (10, 20, 0.3), (10, 50, 0.0), (10, 50, 0.3), (10, 10, 0.3))
 MADE_UP += ((2, 20, 0.0), (2, 20, 0.3))  # runs, clusters, share of the variance
 REAL = ("PGC", "nDCG@3", "AP")
 SHOWN = ("max-t", "t, Holm", "of queries: max-t", "of queries: t, Holm")
+SYSTEMS = ((3, 3), (5, 5), (1, 3), (1, 5), (3,) * 5, (5,) * 5, (1, 3, 3, 5))
+SEEDS = ((0.0, 0.5), (0.15, 0.3))  # sd of seeds, and query by query
 
 Draw = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
 
@@ -81,9 +85,39 @@ def levels(draw: Draw, name: str, families: int) -> list[float]:
         ids = [f"{c}_{k}" for k, c in enumerate(of)]
         whole = clustered(Matrix([f"r{k}" for k in range(len(x))], ids, x), "_").values
         for k, values in enumerate((whole, x)):
-            p = procedures.p_values(values, "max-t", resamples=500, seed=i)
             by_t = tests.adjust(procedures.p_values(values, "t"), "holm")
-            hits[2 * k : 2 * k + 2] += p.min() < ALPHA, by_t.min() < ALPHA
+            hits[2 * k : 2 * k + 2] += by_max_t(values, i) < ALPHA, by_t.min() < ALPHA
+    return (100 * hits / families).tolist()
+
+
+def by_max_t(x: np.ndarray, seed: int, resamples: int = 500) -> float:
+    """Compute the smallest p of max-t, as `procedures.run`, but in this thread."""
+    pairs, scores = tests.all_pairs(len(x)), resample.WholeScores.of(x)
+    family = max_t.Family.of(scores, pairs, tests.identical(x, pairs))
+    reach, _ = max_t.observed(family, scores, pairs)
+    weights = resample.bootstrap_weights(seed, resamples, x.shape[1])
+    largest = max_t.largest(family, weights)
+    return float((1 + (largest >= reach.max()).sum()) / (1 + resamples))
+
+
+def system_levels(
+    counts: tuple[int, ...], seed: float, noise: float, families: int, queries: int = 50
+) -> list[float]:
+    """Test systems with equal means: per cent in which any pair differs, by t."""
+    hits, n = np.zeros(2), len(counts)
+    names = [f"{s}-{k}" for s, count in enumerate(counts) for k in range(count)]
+    of = np.repeat(np.arange(n), counts)
+    for i in range(families):
+        random = random_of(f"systems {counts} {seed} {noise}", i)
+        x = random.normal(0, 1, queries) + random.normal(0, 0.5, (n, queries))[of]
+        varied = np.repeat(np.array(counts) > 1, counts)[:, None]
+        x += varied * random.normal(0, seed, (len(of), 1))
+        x += varied * random.normal(0, noise, x.shape)
+        given = Matrix(names, [f"q{k}" for k in range(queries)], x)
+        found = pgcjax.compare(given, system="-").table["p_adjusted"].min()
+        means, _ = Repeats.of(given, "-")
+        fixed = tests.adjust(procedures.p_values(means.values, "t"), "holm").min()
+        hits += found < ALPHA, fixed < ALPHA
     return (100 * hits / families).tolist()
 
 
@@ -92,7 +126,7 @@ def levels(draw: Draw, name: str, families: int) -> list[float]:
 @click.option("--families", default=600, show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path))
 def main(folder: Path, families: int, output: Path | None) -> None:
-    """Simulate clusters of queries."""
+    """Simulate clusters of queries, and systems of several runs."""
     report, rows = Report(), []
     for runs, clusters, share in MADE_UP:
         case = [f"made up, share {share}", runs, clusters]
@@ -103,12 +137,22 @@ def main(folder: Path, families: int, output: Path | None) -> None:
         draw = partial(drawn, x, of, 10)
         rows.append([f"CAsT 2019, {measure}", 10, 20, *levels(draw, measure, families)])
         report.say(f"{measure}: done")
+    made = [
+        [str(counts), *sd, *system_levels(counts, *sd, families)]
+        for counts in SYSTEMS
+        for sd in SEEDS
+    ]
     error = 100 * (ALPHA * (1 - ALPHA) / families) ** 0.5
     report.table(
         f"family-wise errors of equal runs, per cent of {families}; Monte-Carlo error "
         f"{error:.2f}",
         ["case", "runs", "clusters", *SHOWN],
         rows,
+    )
+    report.table(
+        "the same of systems with equal means, 50 queries",
+        ["runs of each", "sd of seeds", "by query", "with repeats", "queries alone"],
+        made,
     )
     if output:
         command = ["python", "-m", "benchmarks.studies.structure", *sys.argv[1:]]

@@ -80,6 +80,13 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
     "query_id and cluster, or a mark such as _ before which the cluster stands (31_4 "
     "is of 31). Clusters are drawn then, by max-t or t.",
 )
+@click.option(
+    "--system",
+    type=FILE,
+    metavar="FILE|MARK",
+    help="Runs that are repeats of one system, likewise: run_id and system. Systems "
+    "are compared then, and repeats are drawn as queries are, by t.",
+)
 @test_options
 @click.option(
     "--precision",
@@ -139,7 +146,7 @@ def compare(
     Prints runs by their means, with intervals, and letters: runs that share one do not
     differ significantly. With --baseline, arrows show which are better or worse.
     """
-    test = test or ("t" if rectify else "max-t")
+    test = test or ("t" if rectify or options["system"] else "max-t")
     if required and test not in ("tukey", "bootstrap"):
         raise click.UsageError("--required is of --test tukey and bootstrap")
     if len(measures) > 1 and (output or runs_output):

@@ -9,15 +9,16 @@ import numpy as np
 import pandas as pd
 
 from pgcjax._version import __version__
-from pgcjax.errors import Progress, UsageError, counted, refuse_arguments
+from pgcjax.errors import Progress, UsageError, counted, listed, refuse_arguments
 from pgcjax.io.reading import memory_limit, reading
 from pgcjax.io.result import names_at
+from pgcjax.later import stats
 from pgcjax.stats import groups, intervals, procedures, tests
 from pgcjax.stats.findings import Comparison, tested
 from pgcjax.stats.matrix import Matrix, read
 from pgcjax.stats.procedures import FAMILY, Decision
 from pgcjax.stats.rectified import BothScores, of_both, read_human
-from pgcjax.stats.structure import clustered
+from pgcjax.stats.structure import Repeats, clustered
 from pgcjax.stats.tests import RunPairs, Values
 
 _QUERIES, _RUNS = 15, 200  # from which, to which max-t was simulated
@@ -50,6 +51,7 @@ def compare(  # noqa: D417 - others are refused
     missing: str = "error",
     rectify: Any = None,
     cluster: Any = None,
+    system: Any = None,
     precision: float | None = None,
     memory: str | int | None = None,
     progress: Progress | None = None,
@@ -76,6 +78,8 @@ def compare(  # noqa: D417 - others are refused
             table of query_id and cluster, `{query: cluster}`, or a mark such as `_`,
             before which the cluster stands. Clusters are drawn, by max-t or t; means
             stay those of the queries.
+        system: of runs that are repeats of one system, likewise: systems are compared
+            by the means of their runs, and repeats are drawn as queries are, by t.
         precision: resample until no Monte-Carlo standard error of a p is larger.
         memory: bytes that intermediate results may take, or a size such as `2GB`.
         progress: called with `(stage, done, total)`.
@@ -85,20 +89,27 @@ def compare(  # noqa: D417 - others are refused
         DataError: the scores cannot be compared. UsageError: an argument is wrong.
     """
     _check_arguments(measure, test, rectify, others)
-    structure = {}
+    structure, repeats = {}, None
     with reading(memory=memory):
         matrix = read(scores, measure=measure, missing=missing)
-        if cluster is not None:
-            if rectify is not None or test not in (None, "max-t", "t"):
-                raise UsageError("cluster goes with test max-t or t, and not rectify")
-            structure["queries"] = len(matrix.query_ids)
-            matrix = clustered(matrix, cluster)
-            structure["clusters"] = len(matrix.query_ids)
+    if cluster is not None:
+        if rectify is not None or test not in (None, "max-t", "t"):
+            raise UsageError("cluster goes with test max-t or t, and not rectify")
+        structure["queries"] = len(matrix.query_ids)
+        matrix = clustered(matrix, cluster)
+        structure["clusters"] = len(matrix.query_ids)
+    if system is not None:
+        if rectify is not None or test not in (None, "t"):
+            raise UsageError("system goes with test t alone, and not rectify")
+        structure["repeats"] = len(matrix.run_ids)
+        matrix, repeats = Repeats.of(matrix, system)
     names = _names(baselines)
     pairs = _pairs(matrix, names)
     sampling = {"correction": correction, "resamples": resamples}
     sampling |= {"alpha": alpha, "seed": seed}
-    if rectify is None:
+    if repeats:
+        differences = _repeated(matrix, pairs, repeats, sampling)
+    elif rectify is None:
         effort = {"precision": precision, "progress": progress, "journal": journal}
         effort |= {"memory": memory}
         differences = _tested(matrix.values, pairs, test or "max-t", sampling, effort)
@@ -219,6 +230,39 @@ def _rectified(
     of_runs = {"mean": means.mean, "low": low, "high": high}
     more = estimate.columns(alpha), means.columns(alpha), both
     return _Differences(made, of_pairs, of_runs, more, notes)
+
+
+def _repeated(
+    matrix: Matrix, pairs: RunPairs, repeats: Repeats, sampling: dict[str, Any]
+) -> _Differences:
+    """Test the differences of systems, whose queries and repeats are drawn."""
+    values, alpha = matrix.values, sampling["alpha"]
+    queries, systems = values.shape[1], np.arange(len(values))
+    procedures.check_decision(queries, len(pairs[0]), "t", **sampling)
+    mean, deviation = tests.moments(values, pairs)
+    same = tests.identical(values, pairs)
+    error, freedom = repeats.error(deviation, queries, *pairs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * stats.t.sf(np.abs(mean / error), freedom)
+        effect = np.where(same | (mean == 0), 0.0, mean / deviation)
+    p = np.where(same, 1.0, p)
+    made = procedures.decision(p, "t", sampling["correction"], alpha)
+    half = stats.t.isf(float(made.level) / 2, freedom) * error
+    of_pairs = {"difference": mean, "low": mean - half, "high": mean + half}
+    of_pairs |= {"effect_size": effect, "identical": same}
+    means, spread = values.mean(1), values.std(1, ddof=1)
+    error, freedom = repeats.error(spread, queries, systems)
+    half = stats.t.isf(alpha / 2, freedom) * error
+    of_runs = {"mean": means, "low": means - half, "high": means + half}
+    columns = {"repeats": repeats.count.astype(int), "repeat_sd": repeats.deviation}
+    columns["query_sd"] = spread
+    single = [
+        name for name, k in zip(matrix.run_ids, repeats.count, strict=True) if k < 2
+    ]
+    notes = ["of one run, and so taken for deterministic: " + listed(single)]
+    return _Differences(
+        made, of_pairs, of_runs, ({}, columns, None), notes * bool(single)
+    )
 
 
 def _bounds(

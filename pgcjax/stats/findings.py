@@ -33,6 +33,8 @@ def tested(settings: Mapping[str, Any]) -> str:
         queries = f"{settings['human_queries']} of {queries} judged by people"
     if "clusters" in settings:
         queries += f" in {counted(settings['clusters'], 'cluster')}"
+    if "repeats" in settings:
+        queries += f", {counted(settings['repeats'], 'run')} of the systems"
     parts = [test, *([corrected] if many > 1 and test not in FAMILY else [])]
     return ", ".join(
         [*parts, counted(many, "comparison"), queries, f"α = {settings['alpha']:g}"]

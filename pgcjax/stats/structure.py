@@ -1,13 +1,14 @@
-"""Queries that belong together: what they are to a test is one draw, not several."""
+"""Queries that belong together are one draw, and runs of one system its repeats."""
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float64, Int
 
 from pgcjax.errors import DataError, UsageError, listed
 from pgcjax.io.bytes import read_bytes
@@ -16,7 +17,7 @@ from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import Origin, keyed, refuse
 from pgcjax.stats.matrix import Matrix
 
-_LONGEST_MARK = 3  # characters of what ends the name of a cluster
+_LONGEST_MARK = 3  # characters of what ends the name of a group
 
 
 def read_groups(source: Any, member: str, group: str) -> dict[str, str]:
@@ -25,7 +26,7 @@ def read_groups(source: Any, member: str, group: str) -> dict[str, str]:
     Args:
         source: `{member: group}`; a DataFrame or a file with these two columns, which
             text without commas and tabs may leave unnamed.
-        member: its canonical column, such as query_id.
+        member: its canonical column, query_id or run_id.
         group: its column.
 
     Raises:
@@ -51,37 +52,43 @@ def read_groups(source: Any, member: str, group: str) -> dict[str, str]:
     return dict(zip(table[member], table[group], strict=True))
 
 
-def clusters_of(query_ids: Sequence[str], cluster: Any) -> list[str]:
-    """Name the cluster of each query.
+def grouped(ids: Sequence[str], source: Any, member: str, group: str) -> list[str]:
+    """Name the group of each id.
 
     Args:
-        query_ids: of all queries.
-        cluster: as of `read_groups`, or a mark such as `_`: the cluster is what stands
+        ids: of queries, or of runs.
+        source: as of `read_groups`, or a mark such as `_`: the group is what stands
             before the last one, 31 of 31_4.
+        member: as of `read_groups`.
+        group: likewise.
 
     Raises:
-        UsageError: no query has the mark. DataError: a query is in no cluster.
+        UsageError: no id has the mark. DataError: an id is in no group.
     """
-    if isinstance(cluster, str) and _is_mark(cluster):
-        if not any(cluster in query for query in query_ids):
+    if isinstance(source, str) and _is_mark(source):
+        if not any(source in name for name in ids):
             raise UsageError(
-                f"cluster={cluster!r}: no query has it; there are {listed(query_ids)}"
+                f"{group}={source!r}: no {member} has it; there are {listed(ids)}"
             )
-        return [query.rpartition(cluster)[0] or query for query in query_ids]
-    groups = read_groups(cluster, "query_id", "cluster")
-    if lacking := [query for query in query_ids if query not in groups]:
+        return [name.rpartition(source)[0] or name for name in ids]
+    groups = read_groups(source, member, group)
+    if lacking := [name for name in ids if name not in groups]:
         raise DataError(
-            f"in no cluster: {listed(lacking)}",
-            where=str(cluster)
-            if isinstance(cluster, (str, os.PathLike))
-            else "cluster",
-            mend="Give each query one: its own name, if it stands alone.",
+            f"no {group} of {listed(lacking)}",
+            where=str(source) if isinstance(source, (str, os.PathLike)) else group,
+            mend="Give each one: its own name, if it stands alone.",
         )
-    return [groups[query] for query in query_ids]
+    return [groups[name] for name in ids]
 
 
 def _is_mark(text: str) -> bool:
     return 0 < len(text) <= _LONGEST_MARK and not any(c.isalnum() for c in text)
+
+
+def _membership(names: list[str]) -> tuple[list[str], np.ndarray]:
+    """List groups, ascending, and which of them each member is in, as 0 and 1."""
+    number, groups = pd.factorize(np.array(names, object), sort=True)
+    return [*map(str, groups)], np.eye(len(groups))[number]
 
 
 def clustered(matrix: Matrix, cluster: Any) -> Matrix:
@@ -93,21 +100,84 @@ def clustered(matrix: Matrix, cluster: Any) -> Matrix:
     6.4; clusters of equal size have their means).
 
     Raises:
-        UsageError, DataError: as of `clusters_of`, or there is one cluster only.
+        UsageError, DataError: as of `grouped`, or there is one cluster only.
     """
-    number, names = pd.factorize(
-        np.array(clusters_of(matrix.query_ids, cluster), object), sort=True
-    )
-    count, queries = len(names), len(number)
-    if count < 2:
+    of = grouped(matrix.query_ids, cluster, "query_id", "cluster")
+    names, member = _membership(of)
+    if len(names) < 2:
         raise DataError(
             "all queries are of one cluster",
             where="cluster",
-            mend="A test needs 2 clusters or more, and holds its level from 20 on.",
+            mend="A test needs 2 clusters or more.",
         )
-    member = np.zeros((queries, count))
-    member[np.arange(queries), number] = 1.0
     means = matrix.values.mean(1, keepdims=True)
-    sums = matrix.values @ member
-    values = means + (count / queries) * (sums - member.sum(0) * means)
-    return replace(matrix, query_ids=[str(name) for name in names], values=values)
+    left = matrix.values @ member - member.sum(0) * means
+    values = means + (len(names) / len(of)) * left
+    return replace(matrix, query_ids=names, values=values)
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Several runs of each system: how far their means vary.
+
+    Attributes:
+        count: of the runs of each system.
+        deviation: of their means (ddof 1); 0 of a single run.
+    """
+
+    count: Float64[np.ndarray, " systems"]
+    deviation: Float64[np.ndarray, " systems"]
+
+    @classmethod
+    def of(cls, matrix: Matrix, system: Any) -> tuple[Matrix, "Repeats"]:
+        """Average the scores of the runs of each system, query by query.
+
+        Raises:
+            UsageError, DataError: as of `grouped`, or no two systems are left.
+        """
+        of = grouped(matrix.run_ids, system, "run_id", "system")
+        names, member = _membership(of)
+        if len(names) < 2:
+            raise DataError(
+                "all runs are of one system", where="system", mend="Give two or more."
+            )
+        count = member.sum(0)
+        if two := [name for name, k in zip(names, count, strict=True) if k == 2]:
+            raise DataError(
+                f"2 runs of {listed(two)}",
+                where="system",
+                mend="Give 3 or more, or 1 if it always returns the same.",
+            )
+        values = (member / count).T @ matrix.values
+        left = matrix.values.mean(1) - member @ values.mean(1)
+        deviation = np.sqrt(left**2 @ member / np.maximum(count - 1, 1))
+        return replace(matrix, run_ids=names, values=values), cls(count, deviation)
+
+    def error(
+        self,
+        deviation: Float64[np.ndarray, " n"],
+        queries: int,
+        *systems: Int[np.ndarray, " n"],
+    ) -> tuple[Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
+        """Compute standard errors where queries are drawn, and repeats of systems.
+
+        What a repeat changes query by query is counted by both: errors are rather large
+        than small.
+
+        Args:
+            deviation: over queries, of means or of their differences.
+            queries: how many there are.
+            systems: those which each is of.
+
+        Returns:
+            Standard errors, and their degrees of freedom (Satterthwaite 1946).
+        """
+        variance, total = deviation**2 / queries, deviation**2 / queries
+        share = variance**2 / (queries - 1)
+        for system in systems:
+            variance = self.deviation[system] ** 2 / self.count[system]
+            total = total + variance
+            share = share + variance**2 / np.maximum(self.count[system] - 1, 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            freedom = np.where(share > 0, total**2 / share, queries - 1.0)
+        return np.sqrt(total), freedom

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import pgcjax
 from pgcjax.errors import DataError, UsageError
@@ -80,8 +81,12 @@ def test_a_file_of_clusters_with_and_without_a_header(tmp_path):
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"cluster": ":"}, UsageError, "cluster=':': no query has it; there are 0_0"),
-        ({"cluster": {"0_0": "x"}}, DataError, "in no cluster: 10_0"),
+        (
+            {"cluster": ":"},
+            UsageError,
+            "cluster=':': no query_id has it; there are 0_0",
+        ),
+        ({"cluster": {"0_0": "x"}}, DataError, "no cluster of 10_0"),
         ({"cluster": dict.fromkeys(scores(SIZES).columns, "x")}, DataError, "one clus"),
         ({"cluster": "_", "test": "tukey"}, UsageError, "test max-t or t"),
         ({"cluster": "nowhere.csv"}, DataError, "nowhere.csv"),
@@ -97,3 +102,59 @@ def test_a_query_is_in_one_cluster(tmp_path):
     path.write_text("query_id,cluster\n0_0,a\n1_0,a\n0_0,b\n")
     with pytest.raises(DataError, match=r"clusters\.csv:4: has '0_0' twice"):
         pgcjax.compare(scores(SIZES), cluster=path)
+
+
+def repeated(runs: dict[str, int], seed_sd: float = 0.0, queries: int = 30) -> Matrix:
+    """Systems of so many runs, whose means differ by `seed_sd`."""
+    random = np.random.default_rng(1)
+    names = [f"{system}-{k}" for system, count in runs.items() for k in range(count)]
+    x = random.normal(0, 1, queries) + random.normal(0, 0.5, (len(names), queries))
+    x += random.normal(0, seed_sd, (len(names), 1))
+    return Matrix(names, [f"q{i}" for i in range(queries)], x)
+
+
+def test_systems_are_tested_by_queries_and_repeats():
+    given = repeated({"one": 3, "other": 4}, seed_sd=0.3)
+    found = pgcjax.compare(given, system="-")
+    row, runs = found.table.iloc[0], found.runs
+    x, y = given.values[:3], given.values[3:]
+    d = x.mean(0) - y.mean(0)
+    parts = [d.var(ddof=1) / 30, x.mean(1).var(ddof=1) / 3, y.mean(1).var(ddof=1) / 4]
+    freedom = sum(parts) ** 2 / sum(
+        v**2 / k for v, k in zip(parts, (29, 2, 3), strict=True)
+    )
+    t = d.mean() / sum(parts) ** 0.5
+    assert row.difference == pytest.approx(d.mean())
+    assert row.p_value == pytest.approx(2 * stats.t.sf(abs(t), freedom))
+    half = stats.t.isf(0.025, freedom) * sum(parts) ** 0.5
+    assert (row.low, row.high) == pytest.approx((d.mean() - half, d.mean() + half))
+    assert runs["repeats"].tolist() == [3, 4] and runs["run_id"].tolist() == [
+        "one",
+        "other",
+    ]
+    assert runs["repeat_sd"][0] == pytest.approx(x.mean(1).std(ddof=1))
+    assert "30 queries, 7 runs of the systems" in found.notes[0]
+
+
+def test_systems_of_one_run_each_are_tested_as_runs():
+    given = repeated({"a": 1, "b": 1, "c": 1})
+    found, plain = pgcjax.compare(given, system="-"), pgcjax.compare(given, test="t")
+    columns = ["difference", "low", "high", "p_value", "p_adjusted"]
+    pd.testing.assert_frame_equal(found.table[columns], plain.table[columns])
+    assert any(
+        n.startswith("of one run, and so taken for deterministic: a, b")
+        for n in found.notes
+    )
+
+
+def test_one_system_is_refused_and_clusters_go_with_systems():
+    with pytest.raises(DataError, match="all runs are of one system"):
+        pgcjax.compare(repeated({"a": 3}), system="-")
+    with pytest.raises(DataError, match="2 runs of b.*Give 3 or more"):
+        pgcjax.compare(repeated({"a": 3, "b": 2}), system="-")
+    with pytest.raises(UsageError, match="system goes with test t alone"):
+        pgcjax.compare(repeated({"a": 3, "b": 3}), system="-", test="max-t")
+    groups = {f"q{i}": str(i // 3) for i in range(30)}
+    given = repeated({"a": 3, "b": 3})
+    found = pgcjax.compare(given, system="-", cluster=groups)
+    assert (found.metadata["clusters"], found.metadata["repeats"]) == (10, 6)
