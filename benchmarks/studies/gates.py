@@ -145,7 +145,7 @@ def needed(folder: Path, trials: int, margin: float = 0.02) -> Iterator[list]:
             d = d - d.mean()  # the truth: they are equal
 
             def total(mean: float, deviation: float) -> int:
-                given = mean, deviation, margin, "not-worse", ALPHA, ALPHA
+                given = mean, deviation, margin, "not-worse", (ALPHA, ALPHA)
                 return 2 + gates.more_queries(partial(gates.settled, *given), 2)
 
             true = total(0.0, d.std())

@@ -31,6 +31,7 @@ _INTERVAL = {
     "t": "t",
     "wilcoxon": "signed ranks, of the pseudo-median",
 }
+_SIMULATED = {"rectify": ("t",), "system": ("t",), "cluster": ("max-t", "t")}
 _INSTEAD = {
     "baseline": "give baselines=…, one name or several",
     "measures": "give measure=…, one name",
@@ -88,31 +89,30 @@ def compare(  # noqa: D417 - others are refused
     Raises:
         DataError: the scores cannot be compared. UsageError: an argument is wrong.
     """
-    _check_arguments(measure, test, rectify, others)
+    _check_arguments(
+        measure, test, others, rectify=rectify, cluster=cluster, system=system
+    )
     structure, repeats = {}, None
     with reading(memory=memory):
         matrix = read(scores, measure=measure, missing=missing)
     if cluster is not None:
-        if rectify is not None or test not in (None, "max-t", "t"):
-            raise UsageError("cluster goes with test max-t or t, and not rectify")
         structure["queries"] = len(matrix.query_ids)
         matrix = clustered(matrix, cluster)
         structure["clusters"] = len(matrix.query_ids)
     if system is not None:
-        if rectify is not None or test not in (None, "t"):
-            raise UsageError("system goes with test t alone, and not rectify")
         structure["repeats"] = len(matrix.run_ids)
         matrix, repeats = Repeats.of(matrix, system)
     names = _names(baselines)
     pairs = _pairs(matrix, names)
     sampling = {"correction": correction, "resamples": resamples}
     sampling |= {"alpha": alpha, "seed": seed}
-    if repeats:
-        differences = _repeated(matrix, pairs, repeats, sampling)
-    elif rectify is None:
+    if rectify is None:
         effort = {"precision": precision, "progress": progress, "journal": journal}
         effort |= {"memory": memory}
-        differences = _tested(matrix.values, pairs, test or "max-t", sampling, effort)
+        test = test or ("t" if repeats else "max-t")
+        differences = _tested(matrix.values, pairs, test, sampling, effort)
+        if repeats:
+            differences = _repeated(matrix, pairs, repeats, differences, alpha)
     else:
         differences = _rectified(matrix, pairs, rectify, missing, sampling)
     settings = {"alpha": alpha, "seed": seed, "missing": missing, "baselines": names}
@@ -121,7 +121,7 @@ def compare(  # noqa: D417 - others are refused
 
 
 def _check_arguments(
-    measure: Any, test: str | None, rectify: Any, others: Mapping[str, Any]
+    measure: Any, test: str | None, others: Mapping[str, Any], **given: Any
 ) -> None:
     if not (measure is None or isinstance(measure, str)):
         raise UsageError(
@@ -129,8 +129,13 @@ def _check_arguments(
             "once for each: {m: compare(scores, measure=m) for m in measures}"
         )
     refuse_arguments("compare", others, _INSTEAD)
-    if rectify is not None and test not in (None, "t"):
-        raise UsageError(f"rectify goes with test 't' alone, not {test!r}")
+    named = [name for name, value in given.items() if value is not None]
+    for name in named:
+        if test not in (None, *_SIMULATED[name]):
+            held = " or ".join(map(repr, _SIMULATED[name]))
+            raise UsageError(f"{name} goes with test {held} alone, not {test!r}")
+    if "rectify" in named[:-1]:
+        raise UsageError(f"rectify does not go with {named[-1]}")
 
 
 def _names(baselines: Any) -> list[str]:
@@ -208,6 +213,30 @@ def _tested(
     return _Differences(made, of_pairs, of_runs)
 
 
+def _repeated(
+    matrix: Matrix, pairs: RunPairs, repeats: Repeats, found: _Differences, alpha: float
+) -> _Differences:
+    """Test again what `_tested` found of systems, whose repeats are drawn, too."""
+    (systems, queries), of_pairs, of_runs = matrix.values.shape, *found[1:3]
+    mean, deviation = tests.moments(matrix.values, pairs)
+    error, freedom = repeats.error(deviation, queries, *pairs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * stats.t.sf(np.abs(mean / error), freedom)
+    p = np.where(of_pairs["identical"], 1.0, p)
+    made = procedures.decision(p, "t", found.made.correction, alpha)
+    half = stats.t.isf(float(made.level) / 2, freedom) * error
+    of_pairs |= {"low": mean - half, "high": mean + half}
+    spread = matrix.values.std(1, ddof=1)
+    error, freedom = repeats.error(spread, queries, np.arange(systems))
+    half, mean = stats.t.isf(alpha / 2, freedom) * error, of_runs["mean"]
+    of_runs |= {"low": mean - half, "high": mean + half}
+    columns = {"repeats": repeats.count.astype(int), "repeat_sd": repeats.deviation}
+    single = [matrix.run_ids[i] for i in np.flatnonzero(repeats.count == 1)]
+    notes = ["of one run, and so taken for deterministic: " + listed(single)]
+    more = {}, columns | {"query_sd": spread}, None
+    return _Differences(made, of_pairs, of_runs, more, notes if single else ())
+
+
 def _rectified(
     matrix: Matrix,
     pairs: RunPairs,
@@ -230,39 +259,6 @@ def _rectified(
     of_runs = {"mean": means.mean, "low": low, "high": high}
     more = estimate.columns(alpha), means.columns(alpha), both
     return _Differences(made, of_pairs, of_runs, more, notes)
-
-
-def _repeated(
-    matrix: Matrix, pairs: RunPairs, repeats: Repeats, sampling: dict[str, Any]
-) -> _Differences:
-    """Test the differences of systems, whose queries and repeats are drawn."""
-    values, alpha = matrix.values, sampling["alpha"]
-    queries, systems = values.shape[1], np.arange(len(values))
-    procedures.check_decision(queries, len(pairs[0]), "t", **sampling)
-    mean, deviation = tests.moments(values, pairs)
-    same = tests.identical(values, pairs)
-    error, freedom = repeats.error(deviation, queries, *pairs)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2 * stats.t.sf(np.abs(mean / error), freedom)
-        effect = np.where(same | (mean == 0), 0.0, mean / deviation)
-    p = np.where(same, 1.0, p)
-    made = procedures.decision(p, "t", sampling["correction"], alpha)
-    half = stats.t.isf(float(made.level) / 2, freedom) * error
-    of_pairs = {"difference": mean, "low": mean - half, "high": mean + half}
-    of_pairs |= {"effect_size": effect, "identical": same}
-    means, spread = values.mean(1), values.std(1, ddof=1)
-    error, freedom = repeats.error(spread, queries, systems)
-    half = stats.t.isf(alpha / 2, freedom) * error
-    of_runs = {"mean": means, "low": means - half, "high": means + half}
-    columns = {"repeats": repeats.count.astype(int), "repeat_sd": repeats.deviation}
-    columns["query_sd"] = spread
-    single = [
-        name for name, k in zip(matrix.run_ids, repeats.count, strict=True) if k < 2
-    ]
-    notes = ["of one run, and so taken for deterministic: " + listed(single)]
-    return _Differences(
-        made, of_pairs, of_runs, ({}, columns, None), notes * bool(single)
-    )
 
 
 def _bounds(

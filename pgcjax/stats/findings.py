@@ -57,7 +57,9 @@ class Comparison(Result):
             means share one), rank_low, rank_high and tier (of `stats.groups.places`:
             all of them hold together; empty with baselines, and where p is corrected
             for no family of pairs), groups (runs that share a letter are not
-            significantly different; empty with baselines).
+            significantly different; empty with baselines). Of systems also repeats,
+            repeat_sd and query_sd: standard deviations of means over repeats, and of
+            scores over queries.
     """
 
     runs: pd.DataFrame

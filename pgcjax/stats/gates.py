@@ -21,6 +21,9 @@ from pgcjax.stats.tests import check_alpha
 MOST_QUERIES = 1_000_000
 """The most queries that are ever said to be needed."""
 
+Levels = tuple[float, float]
+"""At which a claim is shown, and its contrary."""
+
 _POWER = 0.8
 _BORDERS: dict[str, tuple[float, ...]] = {"better": (0.0,)}
 _BORDERS |= {"not-worse": (-1.0,), "equivalent": (-1.0, 1.0)}  # in margins
@@ -89,18 +92,15 @@ def gate(
     check_choice("claim", claim, CLAIMS)
     check_alpha(alpha)
     if not (0 < margin < math.inf) or new == against:
-        raise UsageError(
-            f"margin={margin}, new={new!r}, against={against!r}: expected a margin "
-            "above 0 and two runs"
-        )
+        given = f"margin={margin}, new={new!r}, against={against!r}"
+        raise UsageError(f"{given}: expected a margin above 0 and two runs")
     matrices, notes = by_measure(scores, measures, missing, runs=(new, against))
-    rows, level, largest = [], alpha / len(matrices), 0.0
+    rows, levels, largest = [], (alpha, alpha / len(matrices)), 0.0
     for measure, matrix in matrices.items():
         first, second = (matrix.run_ids.index(run) for run in (new, against))
         d = matrix.values[first] - matrix.values[second]
         largest = max(largest, float(np.abs(matrix.values).max()))
-        row = _row(d, margin, claim, alpha, level)
-        rows.append({"measure": measure, **row})
+        rows.append({"measure": measure, **_row(d, margin, claim, levels)})
     table = pd.DataFrame(rows)
     outcomes = {*table["outcome"]}
     outcome = next(o for o in ("fails", "open", "holds") if o in outcomes)
@@ -110,29 +110,23 @@ def gate(
     few = int(table["queries"].min())
     missed = max(0.0, 1 - margin / largest) ** few if largest else 0.0
     if missed > alpha and outcome == "holds" and claim != "better":
-        notes = (
-            *notes,
-            f"a drop of {largest:.3g} on 1 query in {largest / margin:.0f} is worth "
-            f"the margin: {counted(few, 'query')} hold none of these with chance "
-            f"{missed:.2f}",
-        )
+        rare = f"a drop of {largest:.3g} on 1 query in {largest / margin:.0f}"
+        rare += f" is worth the margin: {counted(few, 'query')} hold none of these"
+        notes = *notes, f"{rare} with chance {missed:.2f}"
     about |= {"alpha": alpha, "outcome": outcome, "why": why, "version": __version__}
     return GateDecision(table, about, notes, outcome=outcome, why=why)
 
 
 def _row(
-    d: Float64[np.ndarray, " queries"],
-    margin: float,
-    claim: str,
-    alpha: float,
-    level: float,
+    d: Float64[np.ndarray, " queries"], margin: float, claim: str, levels: Levels
 ) -> dict[str, Any]:
-    """Test the claim by the differences of one measure; the contrary at `level`."""
+    """Test the claim by the differences of one measure."""
     n, mean, deviation = len(d), float(d.mean()), float(d.std(ddof=1))
     p, against, error = evidence(mean, deviation, n, margin, claim)
-    half = float(stats.t.isf(alpha, n - 1) * error)
-    outcome = "holds" if p <= alpha else "fails" if against <= level else "open"
-    power = partial(settled, mean, deviation, margin, claim, alpha, level)
+    half = float(stats.t.isf(levels[0], n - 1) * error)
+    outcome = "fails" if against <= levels[1] else "open"
+    outcome = "holds" if p <= levels[0] else outcome
+    power = partial(settled, mean, deviation, margin, claim, levels)
     return {
         "difference": mean,
         "low": mean - half,
@@ -150,12 +144,7 @@ def evidence(
 ) -> tuple[Any, Any, Any]:
     """Compute p of a claim, p of its contrary, and the moderated standard error.
 
-    Args:
-        mean: of the differences, a number or an array.
-        deviation: of the differences (ddof 1).
-        queries: how many there are.
-        margin: the smallest difference that matters.
-        claim: one of `CLAIMS`.
+    Mean and deviation (ddof 1) of the differences are numbers or arrays.
     """
     error = np.sqrt((np.square(deviation) + 4 * margin**2) / queries)
     low, *rest = (border * margin for border in _BORDERS[claim])
@@ -168,20 +157,14 @@ def evidence(
 
 
 def settled(
-    mean: float,
-    deviation: float,
-    margin: float,
-    claim: str,
-    alpha: float,
-    level: float,
-    queries: int,
+    mean: float, deviation: float, margin: float, claim: str, levels: Levels, n: int
 ) -> float:
-    """Approximate the power to show the claim at alpha, or its contrary at level."""
-    spread = max(deviation, 1e-12) / math.sqrt(queries)
-    error = math.sqrt((deviation**2 + 4 * margin**2) / queries)
+    """Approximate the power to show a claim, or its contrary, by n queries."""
+    spread = max(deviation, 1e-12) / math.sqrt(n)
+    error = math.sqrt((deviation**2 + 4 * margin**2) / n)
     borders = [border * margin for border in _BORDERS[claim]]
-    level /= len(borders)  # as `evidence` doubles p of two sides
-    holds, fails = (stats.t.isf(a, queries - 1) * error for a in (alpha, level))
+    holds = stats.t.isf(levels[0], n - 1) * error
+    fails = stats.t.isf(levels[1] / len(borders), n - 1) * error  # as p is doubled
     below = partial(stats.norm.cdf, loc=mean, scale=spread)
     low, high = borders[0], borders[-1] if borders[1:] else math.inf
     shown = max(0.0, below(high - holds) - below(low + holds))
@@ -214,7 +197,6 @@ def _why(rows: pd.DataFrame, outcome: str, about: dict[str, Any]) -> str:
         return f"{outcome}: {text}"
     most = rows["more_queries"].max()
     number = f"{most:,}" if most < MOST_QUERIES else f"more than {MOST_QUERIES:,}"
-    return (
-        f"open: cannot be told yet whether {text}; about {number} more queries would "
-        "tell in 4 of 5 cases, an estimate from the difference that was observed"
-    )
+    estimate = f"about {number} more queries would tell in 4 of 5 cases, an estimate"
+    text += f"; {estimate} from the difference that was observed"
+    return f"open: cannot be told yet whether {text}"

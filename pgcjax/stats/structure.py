@@ -1,6 +1,5 @@
 """Queries that belong together are one draw, and runs of one system its repeats."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,77 +11,62 @@ from jaxtyping import Float64, Int
 
 from pgcjax.errors import DataError, UsageError, listed
 from pgcjax.io.bytes import read_bytes
-from pgcjax.io.containers import Columns, Named, container_of, split
+from pgcjax.io.containers import Named, container_of, split
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import Origin, keyed, refuse
 from pgcjax.stats.matrix import Matrix
-
-_LONGEST_MARK = 3  # characters of what ends the name of a group
-
-
-def read_groups(source: Any, member: str, group: str) -> dict[str, str]:
-    """Read which group each member is in.
-
-    Args:
-        source: `{member: group}`; a DataFrame or a file with these two columns, which
-            text without commas and tabs may leave unnamed.
-        member: its canonical column, query_id or run_id.
-        group: its column.
-
-    Raises:
-        DataError: a row is malformed, or a member is in two groups.
-    """
-    given = in_hand(source, group)
-    if isinstance(given, Mapping):
-        return {str(name): str(of) for name, of in given.items()}
-    if isinstance(given, pd.DataFrame):
-        content = Named(given, Origin(group))
-    else:
-        data = read_bytes(path := Path(given))
-        content = split(path, data, container_of(path, data), any_header=True)
-    if isinstance(content, Columns):
-        content.check_width(2, f"{member} {group}", "Or give a header.")
-        frame = pd.DataFrame(content.rows, columns=[member, group])
-        content = Named(frame, content.origin)
-    table = keyed(content.frame, content.origin, [member, group])
-    twice = table.duplicated(member).to_numpy()
-    refuse(
-        twice, lambda i: f"has {table[member][i]!r} twice", content.origin, "Keep one."
-    )
-    return dict(zip(table[member], table[group], strict=True))
+from pgcjax.stats.tests import OfPairs
 
 
 def grouped(ids: Sequence[str], source: Any, member: str, group: str) -> list[str]:
-    """Name the group of each id.
+    """Name the group of each query or run.
 
     Args:
         ids: of queries, or of runs.
-        source: as of `read_groups`, or a mark such as `_`: the group is what stands
-            before the last one, 31 of 31_4.
-        member: as of `read_groups`.
-        group: likewise.
+        source: a mark such as `_`: the group is what stands before the last one, 31 of
+            31_4; or `{id: group}`; or a DataFrame or a file with these two columns,
+            which text without commas and tabs may leave unnamed.
+        member: the column of ids, query_id or run_id.
+        group: the column of groups.
 
     Raises:
-        UsageError: no id has the mark. DataError: an id is in no group.
+        UsageError: no id has the mark. DataError: a row is malformed, an id is there
+            twice, or in no group.
     """
-    if isinstance(source, str) and _is_mark(source):
+    if (
+        isinstance(source, str)
+        and len(source) < 4
+        and not any(map(str.isalnum, source))
+    ):
         if not any(source in name for name in ids):
             raise UsageError(
                 f"{group}={source!r}: no {member} has it; there are {listed(ids)}"
             )
         return [name.rpartition(source)[0] or name for name in ids]
-    groups = read_groups(source, member, group)
-    if lacking := [name for name in ids if name not in groups]:
-        raise DataError(
-            f"no {group} of {listed(lacking)}",
-            where=str(source) if isinstance(source, (str, os.PathLike)) else group,
-            mend="Give each one: its own name, if it stands alone.",
-        )
-    return [groups[name] for name in ids]
+    given, where = in_hand(source, group), group
+    if not isinstance(given, Mapping):
+        content = _columns(given, member, group)
+        origin, where = content.origin, content.origin.name
+        table = keyed(content.frame, origin, [member, group])
+        twice = table.duplicated(member).to_numpy()
+        refuse(twice, lambda i: f"has {table[member][i]!r} twice", origin, "Keep one.")
+        given = dict(zip(table[member], table[group], strict=True))
+    if lacking := [name for name in ids if name not in given]:
+        mend = "Give each one: its own name, if it stands alone."
+        raise DataError(f"no {group} of {listed(lacking)}", where=where, mend=mend)
+    return [str(given[name]) for name in ids]
 
 
-def _is_mark(text: str) -> bool:
-    return 0 < len(text) <= _LONGEST_MARK and not any(c.isalnum() for c in text)
+def _columns(source: Any, *names: str) -> Named:
+    """Read a table, or a file whose columns are these if it names none."""
+    if isinstance(source, pd.DataFrame):
+        return Named(source, Origin(names[-1]))
+    data = read_bytes(path := Path(source))
+    content = split(path, data, container_of(path, data), any_header=True)
+    if isinstance(content, Named):
+        return content
+    content.check_width(2, " ".join(names), "Or give a header.")
+    return Named(pd.DataFrame(content.rows, columns=list(names)), content.origin)
 
 
 def _membership(names: list[str]) -> tuple[list[str], np.ndarray]:
@@ -105,11 +89,8 @@ def clustered(matrix: Matrix, cluster: Any) -> Matrix:
     of = grouped(matrix.query_ids, cluster, "query_id", "cluster")
     names, member = _membership(of)
     if len(names) < 2:
-        raise DataError(
-            "all queries are of one cluster",
-            where="cluster",
-            mend="A test needs 2 clusters or more.",
-        )
+        mend = "A test needs 2 clusters or more."
+        raise DataError("all queries are of one cluster", where="cluster", mend=mend)
     means = matrix.values.mean(1, keepdims=True)
     left = matrix.values @ member - member.sum(0) * means
     values = means + (len(names) / len(of)) * left
@@ -138,31 +119,23 @@ class Repeats:
         of = grouped(matrix.run_ids, system, "run_id", "system")
         names, member = _membership(of)
         if len(names) < 2:
-            raise DataError(
-                "all runs are of one system", where="system", mend="Give two or more."
-            )
+            mend = "Give two or more."
+            raise DataError("all runs are of one system", where="system", mend=mend)
         count = member.sum(0)
         if two := [name for name, k in zip(names, count, strict=True) if k == 2]:
-            raise DataError(
-                f"2 runs of {listed(two)}",
-                where="system",
-                mend="Give 3 or more, or 1 if it always returns the same.",
-            )
+            mend = "Give 3 or more, or 1 if it always returns the same."
+            raise DataError(f"2 runs of {listed(two)}", where="system", mend=mend)
         values = (member / count).T @ matrix.values
         left = matrix.values.mean(1) - member @ values.mean(1)
         deviation = np.sqrt(left**2 @ member / np.maximum(count - 1, 1))
         return replace(matrix, run_ids=names, values=values), cls(count, deviation)
 
     def error(
-        self,
-        deviation: Float64[np.ndarray, " n"],
-        queries: int,
-        *systems: Int[np.ndarray, " n"],
-    ) -> tuple[Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
+        self, deviation: OfPairs, queries: int, *systems: Int[np.ndarray, " n"]
+    ) -> tuple[OfPairs, OfPairs]:
         """Compute standard errors where queries are drawn, and repeats of systems.
 
-        What a repeat changes query by query is counted by both: errors are rather large
-        than small.
+        What a repeat changes query by query is counted twice: errors are rather large.
 
         Args:
             deviation: over queries, of means or of their differences.
@@ -172,12 +145,12 @@ class Repeats:
         Returns:
             Standard errors, and their degrees of freedom (Satterthwaite 1946).
         """
-        variance, total = deviation**2 / queries, deviation**2 / queries
-        share = variance**2 / (queries - 1)
+        parts: list[tuple[Any, Any]] = [(deviation**2 / queries, queries - 1)]
         for system in systems:
             variance = self.deviation[system] ** 2 / self.count[system]
-            total = total + variance
-            share = share + variance**2 / np.maximum(self.count[system] - 1, 1)
+            parts.append((variance, np.maximum(self.count[system] - 1, 1)))
+        total = sum(variance for variance, _ in parts)
+        share = sum(variance**2 / freedom for variance, freedom in parts)
         with np.errstate(divide="ignore", invalid="ignore"):
             freedom = np.where(share > 0, total**2 / share, queries - 1.0)
         return np.sqrt(total), freedom

@@ -81,7 +81,7 @@ def test_of_several_measures_the_contrary_is_shown_at_a_share_of_alpha():
 def test_the_estimated_number_of_queries_has_the_power(claim, mean, deviation):
     if claim == "better" and not mean:
         return  # of equal runs no number tells
-    power = partial(gates.settled, mean, deviation, 0.02, claim, 0.05, 0.05)
+    power = partial(gates.settled, mean, deviation, 0.02, claim, (0.05, 0.05))
     total = 10 + gates.more_queries(power, 10)
     random = np.random.default_rng(1)
     means = random.normal(mean, deviation / total**0.5, 20_000)

@@ -88,7 +88,12 @@ def test_a_file_of_clusters_with_and_without_a_header(tmp_path):
         ),
         ({"cluster": {"0_0": "x"}}, DataError, "no cluster of 10_0"),
         ({"cluster": dict.fromkeys(scores(SIZES).columns, "x")}, DataError, "one clus"),
-        ({"cluster": "_", "test": "tukey"}, UsageError, "test max-t or t"),
+        (
+            {"cluster": "_", "test": "tukey"},
+            UsageError,
+            "cluster goes with test 'max-t' or 't' alone, not",
+        ),
+        ({"cluster": "_", "rectify": 1}, UsageError, "rectify does not go with clu"),
         ({"cluster": "nowhere.csv"}, DataError, "nowhere.csv"),
     ],
 )
@@ -152,7 +157,9 @@ def test_one_system_is_refused_and_clusters_go_with_systems():
         pgcjax.compare(repeated({"a": 3}), system="-")
     with pytest.raises(DataError, match="2 runs of b.*Give 3 or more"):
         pgcjax.compare(repeated({"a": 3, "b": 2}), system="-")
-    with pytest.raises(UsageError, match="system goes with test t alone"):
+    with pytest.raises(
+        UsageError, match="system goes with test 't' alone, not 'max-t'"
+    ):
         pgcjax.compare(repeated({"a": 3, "b": 3}), system="-", test="max-t")
     groups = {f"q{i}": str(i // 3) for i in range(30)}
     given = repeated({"a": 3, "b": 3})
