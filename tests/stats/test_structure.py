@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 import pgcjax
+from pgcjax.cli import main
 from pgcjax.errors import DataError, UsageError
 from pgcjax.stats.matrix import Matrix
 from pgcjax.stats.structure import clustered
@@ -165,3 +166,17 @@ def test_one_system_is_refused_and_clusters_go_with_systems():
     given = repeated({"a": 3, "b": 3})
     found = pgcjax.compare(given, system="-", cluster=groups)
     assert (found.metadata["clusters"], found.metadata["repeats"]) == (10, 6)
+
+
+def test_the_verb_takes_clusters_and_systems(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    scores(SIZES).to_csv("scores.csv", index=False)
+    systems = {"a": "x", "b": "y", "c": "z"}
+    pd.Series(systems, name="system").rename_axis("run_id").to_csv("systems.csv")
+    line = ["compare", "scores.csv", "--cluster", "_", "--system", "systems.csv"]
+    with pytest.raises(SystemExit) as done:
+        main([*line, "-o", "pairs.csv"])
+    assert not done.value.code, capsys.readouterr().err
+    found = pd.read_csv("pairs.csv", comment="#")
+    made = pgcjax.compare(scores(SIZES), cluster="_", system=systems)
+    pd.testing.assert_frame_equal(found, made.table, check_dtype=False)
