@@ -75,12 +75,8 @@ def compare(  # noqa: D417 - others are refused
         missing: what a query that some runs lack does: `error`, `drop` or `zero`.
         rectify: scores by people of some of the queries, if `scores` are by a model:
             all findings are of human scores then; see `stats.rectified`.
-        cluster: of queries that belong together, such as turns of a conversation: a
-            table of query_id and cluster, `{query: cluster}`, or a mark such as `_`,
-            before which the cluster stands. Clusters are drawn, by max-t or t; means
-            stay those of the queries.
-        system: of runs that are repeats of one system, likewise: systems are compared
-            by the means of their runs, and repeats are drawn as queries are, by t.
+        cluster: of queries that belong together, as of `structure.grouped`.
+        system: of runs that are repeats of one system, likewise; repeats are drawn.
         precision: resample until no Monte-Carlo standard error of a p is larger.
         memory: bytes that intermediate results may take, or a size such as `2GB`.
         progress: called with `(stage, done, total)`.

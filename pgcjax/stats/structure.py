@@ -76,12 +76,11 @@ def _membership(names: list[str]) -> tuple[list[str], np.ndarray]:
 
 
 def clustered(matrix: Matrix, cluster: Any) -> Matrix:
-    """Make scores of clusters, whose mean and its variance are those of the queries.
+    """Make scores of clusters: pseudo-values of the jackknife without each in turn.
 
-    The score of cluster c is m + (C / n) (s - k m): m is the mean of all n queries, s
-    the sum of the k queries of c, one of C clusters. Their mean is m, and their
-    variance by C that of m where clusters are drawn, a ratio of sums (Cochran 1977,
-    6.4; clusters of equal size have their means).
+    The score of cluster c is m + (C - 1) (s - k m) / (n - k), less what leaves their
+    mean at m: m is the mean of all n queries, s the sum of the k queries of c, one of C
+    clusters. Of clusters of equal size these are the means (Tukey 1958).
 
     Raises:
         UsageError, DataError: as of `grouped`, or there is one cluster only.
@@ -92,8 +91,9 @@ def clustered(matrix: Matrix, cluster: Any) -> Matrix:
         mend = "A test needs 2 clusters or more."
         raise DataError("all queries are of one cluster", where="cluster", mend=mend)
     means = matrix.values.mean(1, keepdims=True)
-    left = matrix.values @ member - member.sum(0) * means
-    values = means + (len(names) / len(of)) * left
+    size = member.sum(0)
+    moved = (matrix.values @ member - size * means) / (len(of) - size)
+    values = means + (len(names) - 1) * (moved - moved.mean(1, keepdims=True))
     return replace(matrix, query_ids=names, values=values)
 
 

@@ -30,14 +30,16 @@ def matrix(sizes: list[int]) -> Matrix:
     return Matrix(list(wide.index), list(wide.columns), wide.to_numpy())
 
 
-def test_mean_and_error_are_those_of_a_ratio_of_sums():
+def test_mean_is_that_of_queries_and_error_that_of_the_jackknife():
     given = matrix(SIZES)
     made = clustered(given, "_").values
-    x, n, count = given.values, sum(SIZES), len(SIZES)
-    assert made.mean(1) == pytest.approx(x.mean(1))
-    d, of = x[0] - x[1], np.repeat(np.arange(count), SIZES)
-    left = [(d[of == c] - d.mean()).sum() for c in range(count)]  # Cochran 1977, 6.4
-    variance = count / (count - 1) * np.square(left).sum() / n**2
+    count, of = len(SIZES), np.repeat(np.arange(len(SIZES)), SIZES)
+    names = np.array([name.split("_")[0] for name in given.query_ids])
+    assert sorted(names) == sorted(map(str, of))
+    assert made.mean(1) == pytest.approx(given.values.mean(1))
+    d = given.values[0] - given.values[1]
+    without = np.array([d[names != name].mean() for name in set(names)])
+    variance = (count - 1) / count * np.square(without - without.mean()).sum()
     assert (made[0] - made[1]).var(ddof=1) / count == pytest.approx(variance)
 
 
