@@ -64,17 +64,15 @@ def compare(  # noqa: D417 - others are refused
     Args:
         scores: what `stats.matrix.read` takes.
         measure: which one; needed if the scores are of several.
-        test: one of `choices.TESTS`; by default "max-t", or "t" to `rectify`.
+        test: one of `choices.TESTS`; by default max-t, or t if it has to be.
         baselines: runs that take the place of b; by default all pairs.
         correction: of p for many pairs, `holm`, `bh` or `none`; by default `holm`, but
-            of one pair, and of tests for all pairs at once, "max-t", "tukey" and
-            "anova", which need none. Intervals are those of `procedures.Decision`.
+            of tests for all pairs at once none. Intervals: `procedures.Decision`.
         resamples: by default `choices.RESAMPLES`, or more if the correction needs them.
         seed: of the random numbers.
         alpha: level of the decisions, and 1 less that of the intervals.
         missing: what a query that some runs lack does: `error`, `drop` or `zero`.
-        rectify: scores by people of some of the queries, if `scores` are by a model:
-            all findings are of human scores then; see `stats.rectified`.
+        rectify: scores by people of some queries, of which all findings are then.
         cluster: of queries that belong together, as of `structure.grouped`.
         system: of runs that are repeats of one system, likewise; repeats are drawn.
         precision: resample until no Monte-Carlo standard error of a p is larger.
@@ -85,40 +83,28 @@ def compare(  # noqa: D417 - others are refused
     Raises:
         DataError: the scores cannot be compared. UsageError: an argument is wrong.
     """
-    _check_arguments(
-        measure, test, others, rectify=rectify, cluster=cluster, system=system
-    )
-    structure, repeats = {}, None
+    given = {"rectify": rectify, "cluster": cluster, "system": system}
+    test = _checked_test(measure, test, others, given)
     with reading(memory=memory):
         matrix = read(scores, measure=measure, missing=missing)
-    if cluster is not None:
-        structure["queries"] = len(matrix.query_ids)
-        matrix = clustered(matrix, cluster)
-        structure["clusters"] = len(matrix.query_ids)
-    if system is not None:
-        structure["repeats"] = len(matrix.run_ids)
-        matrix, repeats = Repeats.of(matrix, system)
-    names = _names(baselines)
-    pairs = _pairs(matrix, names)
+    matrix, repeats, structure = _arranged(matrix, cluster, system)
+    pairs = _pairs(matrix, names := _names(baselines))
     sampling = {"correction": correction, "resamples": resamples}
     sampling |= {"alpha": alpha, "seed": seed}
     if rectify is None:
         effort = {"precision": precision, "progress": progress, "journal": journal}
         effort |= {"memory": memory}
-        test = test or ("t" if repeats else "max-t")
-        differences = _tested(matrix.values, pairs, test, sampling, effort)
-        if repeats:
-            differences = _repeated(matrix, pairs, repeats, differences, alpha)
+        differences = _tested(matrix, pairs, test, sampling, effort, repeats)
     else:
         differences = _rectified(matrix, pairs, rectify, missing, sampling)
     settings = {"alpha": alpha, "seed": seed, "missing": missing, "baselines": names}
-    settings["structure"] = structure
-    return _comparison(matrix, pairs, differences, settings)
+    return _comparison(matrix, pairs, differences, settings | structure)
 
 
-def _check_arguments(
-    measure: Any, test: str | None, others: Mapping[str, Any], **given: Any
-) -> None:
+def _checked_test(
+    measure: Any, test: str | None, others: Mapping[str, Any], given: Mapping[str, Any]
+) -> str:
+    """Refuse arguments that do not go together, and choose the test."""
     if not (measure is None or isinstance(measure, str)):
         raise UsageError(
             f"measure={measure!r}: compare takes one measure. For several, call it "
@@ -132,6 +118,22 @@ def _check_arguments(
             raise UsageError(f"{name} goes with test {held} alone, not {test!r}")
     if "rectify" in named[:-1]:
         raise UsageError(f"rectify does not go with {named[-1]}")
+    return test or ("t" if {"rectify", "system"} & {*named} else "max-t")
+
+
+def _arranged(
+    matrix: Matrix, cluster: Any, system: Any
+) -> tuple[Matrix, Repeats | None, dict[str, int]]:
+    """Make scores of clusters and of systems; tell of how many queries and runs."""
+    structure, repeats = {}, None
+    if cluster is not None:
+        structure["queries"] = len(matrix.query_ids)
+        matrix = clustered(matrix, cluster)
+        structure["clusters"] = len(matrix.query_ids)
+    if system is not None:
+        structure["repeats"] = len(matrix.run_ids)
+        matrix, repeats = Repeats.of(matrix, system)
+    return matrix, repeats, structure
 
 
 def _names(baselines: Any) -> list[str]:
@@ -187,13 +189,15 @@ class _Differences(NamedTuple):
 
 
 def _tested(
-    values: Values,
+    matrix: Matrix,
     pairs: RunPairs,
     test: str,
     sampling: dict[str, Any],
     effort: dict[str, Any],
+    repeats: Repeats | None,
 ) -> _Differences:
     """Test the differences of scores of all queries."""
+    values = matrix.values
     made = procedures.decide(values, pairs, test, **sampling, **effort)
     mean, deviation = tests.moments(values, pairs)
     same = tests.identical(values, pairs)
@@ -206,7 +210,8 @@ def _tested(
     low, high = intervals.student(means, spread, queries, alpha)
     of_runs = {"mean": means, "low": low, "high": high}
     of_pairs |= {"effect_size": effect, "identical": same}
-    return _Differences(made, of_pairs, of_runs)
+    found = _Differences(made, of_pairs, of_runs)
+    return _repeated(matrix, pairs, repeats, found, alpha) if repeats else found
 
 
 def _repeated(
@@ -315,7 +320,9 @@ def _comparison(
             **more_of_pairs,
         }
     )
-    metadata = _metadata(matrix, made, len(table), settings) | settings["structure"]
+    metadata = _metadata(matrix, made, len(table), settings)
+    structure = ("queries", "clusters", "repeats")
+    metadata |= {name: settings[name] for name in structure if name in settings}
     if both:
         metadata["human_queries"] = both.queries
         metadata["human_scores"] = _mark(both.human)
