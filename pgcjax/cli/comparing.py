@@ -78,7 +78,7 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
     metavar="FILE|MARK",
     help="Queries that belong together, such as turns of a conversation: a file of "
     "query_id and cluster, or a mark such as _ before which the cluster stands (31_4 "
-    "is of 31). Clusters are drawn then, by max-t or t.",
+    "is of 31). Clusters are drawn then, by max-t.",
 )
 @click.option(
     "--system",

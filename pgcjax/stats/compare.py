@@ -31,7 +31,7 @@ _INTERVAL = {
     "t": "t",
     "wilcoxon": "signed ranks, of the pseudo-median",
 }
-_SIMULATED = {"rectify": ("t",), "system": ("t",), "cluster": ("max-t", "t")}
+_SIMULATED = {"rectify": ("t",), "system": ("t",), "cluster": ("max-t",)}
 _INSTEAD = {
     "baseline": "give baselines=…, one name or several",
     "measures": "give measure=…, one name",
@@ -112,13 +112,14 @@ def _checked_test(
         )
     refuse_arguments("compare", others, _INSTEAD)
     named = [name for name, value in given.items() if value is not None]
-    for name in named:
-        if test not in (None, *_SIMULATED[name]):
-            held = " or ".join(map(repr, _SIMULATED[name]))
-            raise UsageError(f"{name} goes with test {held} alone, not {test!r}")
     if "rectify" in named[:-1]:
         raise UsageError(f"rectify does not go with {named[-1]}")
-    return test or ("t" if {"rectify", "system"} & {*named} else "max-t")
+    test = test or ("t" if {"rectify", "system"} & {*named} else "max-t")
+    for name in named:
+        if test not in _SIMULATED[name]:
+            held = " or ".join(map(repr, _SIMULATED[name]))
+            raise UsageError(f"{name} goes with test {held} alone, not {test!r}")
+    return test
 
 
 def _arranged(
