@@ -46,6 +46,7 @@ def scores() -> pgcjax.Scores:
 FINDINGS = {
     "Scores": scores,
     "Comparison": lambda: pgcjax.compare(scores(), measure="PGC"),
+    "GateDecision": lambda: pgcjax.gate(scores(), "rose", "elder", margin=0.02),
     "Discrimination": lambda: pgcjax.meta.discriminate(scores()),
     "Agreement": lambda: pgcjax.meta.agree(scores(), PAGES),
     "Leaderboard": lambda: leaderboard(scores()),

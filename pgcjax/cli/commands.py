@@ -31,7 +31,7 @@ _MODULES = (
 _EARLY = {"evaluate": "scoring"}  # the verb that answers within a second
 _HEADINGS = {
     "Score": ("evaluate", "uncertainty", "demo"),
-    "Compare": ("compare", "correlate", "explain", "report"),
+    "Compare": ("compare", "gate", "correlate", "explain", "report"),
     "Judge": ("ask", "judgments"),
     "Explore": ("measures", "rankings"),
     "Files and machine": ("files", "devices", "completion"),
@@ -91,7 +91,7 @@ class _Program(click.Group):
     cls=_Program,
     context_settings=HELP,
     epilog="Exit status: 0 done, 1 a defect of pgcjax, 2 wrong use or data, 3 out of "
-    "memory, 130 stopped.",
+    "memory, 4 and 5 of gate, 130 stopped.",
 )
 @click.version_option(__version__, "-V", "--version", message="pgcjax %(version)s")
 def cli() -> None:

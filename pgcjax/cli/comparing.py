@@ -1,4 +1,4 @@
-"""The verb that tests which runs differ: compare."""
+"""The verbs that test which runs differ, and whether a new one may pass."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,6 +7,7 @@ import click
 
 from pgcjax.cli.commands import cli
 from pgcjax.cli.formats import (
+    as_json,
     format_of,
     format_option,
     print_findings,
@@ -25,6 +26,8 @@ from pgcjax.cli.options import (
     spreadsheet_option,
 )
 from pgcjax.cli.score_files import (
+    each_score_options,
+    score_files,
     score_format_option,
     test_options,
 )
@@ -32,7 +35,7 @@ from pgcjax.cli.targets import WITH_WORK, kept_work
 from pgcjax.errors import shared
 from pgcjax.io.choices import TABLE_SUFFIXES
 from pgcjax.reporting.progress import ProgressDisplay, say
-from pgcjax.stats.choices import INCOMPLETE, TESTS
+from pgcjax.stats.choices import CLAIMS, INCOMPLETE, TESTS
 
 if TYPE_CHECKING:
     from pgcjax.stats.findings import Comparison
@@ -68,6 +71,21 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
     metavar="FILE",
     help="Scores by people of some of the queries, where SCORES are by a model: "
     "findings are of human scores then, predicted with the help of the model's.",
+)
+@click.option(
+    "--cluster",
+    type=FILE,
+    metavar="FILE|MARK",
+    help="Queries that belong together, such as turns of a conversation: a file of "
+    "query_id and cluster, or a mark such as _ before which the cluster stands (31_4 "
+    "is of 31). Clusters are drawn then, by max-t.",
+)
+@click.option(
+    "--system",
+    type=FILE,
+    metavar="FILE|MARK",
+    help="Runs that are repeats of one system, likewise: run_id and system. Systems "
+    "are compared then, and repeats are drawn as queries are, by t.",
 )
 @test_options
 @click.option(
@@ -128,7 +146,7 @@ def compare(
     Prints runs by their means, with intervals, and letters: runs that share one do not
     differ significantly. With --baseline, arrows show which are better or worse.
     """
-    test = test or ("t" if rectify else "max-t")
+    test = test or ("t" if rectify or options["system"] else "max-t")
     if required and test not in ("tukey", "bootstrap"):
         raise click.UsageError("--required is of --test tukey and bootstrap")
     if len(measures) > 1 and (output or runs_output):
@@ -224,3 +242,68 @@ def _print(
     if len(comparisons) == 1:
         notes = [comparisons[0].tested]
     print_findings(pd.concat(tables, ignore_index=True), form, about, notes=notes)
+
+
+_EXITS = {"holds": 0, "fails": 4, "open": 5}
+
+
+@cli.command()
+@each_score_options
+@click.option(
+    "--run", "new", required=True, metavar="RUN", help="On which the claim is."
+)
+@click.option(
+    "--against", required=True, metavar="RUN", help="What it is compared with."
+)
+@click.option(
+    "--margin",
+    type=REAL,
+    required=True,
+    help="The smallest difference of means that matters, such as 0.01.",
+)
+@choice_option(
+    "--claim",
+    allowed=CLAIMS,
+    help="not-worse: by less than the margin; better: by more than 0; equivalent: the "
+    "difference is within the margin on both sides.",
+)
+@click.option(
+    "--alpha",
+    type=REAL,
+    default=0.05,
+    show_default=True,
+    help="How often a claim at its border may pass.",
+)
+@format_option
+@output_option("Write the decision, and why", (".json",))
+@click.pass_context
+def gate(
+    context: click.Context,
+    scores: tuple[str, ...],
+    new: str,
+    against: str,
+    measures: list[str],
+    form: str | None,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Decide whether a new run may take the place of another: a gate for CI.
+
+    The claim has to hold by each measure. Exit status: 0 it holds, 4 it does not: the
+    contrary is shown, 5 it cannot be told yet from so few queries.
+    """
+    printed = format_of(form)
+    from pgcjax.io.write import written_beside
+    from pgcjax.stats.gates import gate as decide
+
+    found = decide(
+        score_files(scores), new, against, measures=measures or None, **options
+    )
+    for note in (*found.notes, found.why):
+        say(note)
+    if output:
+        with written_beside(output) as beside:
+            beside.write_text(as_json(found.table, found.metadata) + "\n", "utf-8")
+        say(f"wrote {output}")
+    print_findings(found.table, printed, found.metadata)
+    context.exit(_EXITS[found.outcome])

@@ -114,12 +114,17 @@ def _print_data(table: "pd.DataFrame", form: str, metadata: dict[str, Any]) -> N
         rows = table.to_csv(index=False, lineterminator="\n")
         click.echo(printable(f"{header(metadata)}\n{rows}", keep="\t\r\n"), nl=False)
         return
+    click.echo(as_json(table, metadata))
+
+
+def as_json(table: "pd.DataFrame", metadata: dict[str, Any]) -> str:
+    """Write all digits, and what the numbers depend on, as one object."""
     records = (
         {k: None if _is_infinite(v) else v for k, v in record.items()}
         for record in table.to_dict("records")
     )
     rows = ",\n".join(json.dumps(record, allow_nan=False) for record in records)
-    click.echo(f'{{"pgcjax": {json.dumps(metadata)},\n"rows": [\n{rows}\n]}}')
+    return f'{{"pgcjax": {json.dumps(metadata)},\n"rows": [\n{rows}\n]}}'
 
 
 def _is_infinite(value: object) -> bool:

@@ -86,6 +86,7 @@ def align(
     *,
     least: int = 1,
     queries: int = 2,
+    runs: Sequence[str] | None = None,
 ) -> AlignedScores:
     """Lay several measures out, each with all runs and all queries.
 
@@ -101,6 +102,7 @@ def align(
             `zero`: what is lacking is 0.
         least: how many measures are needed.
         queries: how many queries are needed.
+        runs: those that are read; all if None.
 
     Raises:
         UsageError: a measure is unknown or named twice, there are too few, or there is
@@ -108,7 +110,7 @@ def align(
         DataError: a score is missing or there twice, or nothing is left.
     """
     check_choice("missing", missing, LACKING)
-    one, of = _read_each(scores, measures, missing, queries)
+    one, of = _read_each(scores, measures, missing, queries, runs)
     aligned = _aligned(one, of, missing, queries)
     for note in aligned.notes:  # what changes every finding is said aloud, too
         warnings.warn(note, DataWarning, stacklevel=3)
@@ -123,6 +125,7 @@ def by_measure(
     missing: str = "own",
     *,
     queries: int = 2,
+    runs: Sequence[str] | None = None,
 ) -> tuple[Mapping[str, matrix.Matrix], tuple[str, ...]]:
     """Read several measures of the same runs, by default each on all of its queries.
 
@@ -132,6 +135,7 @@ def by_measure(
         missing: as of `align`; or `own`: as `shared`, but a query that one measure
             lacks is kept by the others, as if each were read alone.
         queries: how many are needed.
+        runs: those that are read; all if None.
 
     Returns:
         The scores by each measure, and what the user should know, a line each.
@@ -141,13 +145,13 @@ def by_measure(
     """
     check_choice("missing", missing, EACH_LACKING)
     if missing != "own":
-        side = align(scores, measures, missing, queries=queries)
+        side = align(scores, measures, missing, queries=queries, runs=runs)
 
         def aligned(measure: str) -> matrix.Matrix:
             return matrix.Matrix(side.runs, side.queries, side.of(measure), measure)
 
         return Matrices(side.measures, aligned), side.notes
-    one, of = _read_each(scores, measures, "shared", queries)
+    one, of = _read_each(scores, measures, "shared", queries, runs)
     names = _same_runs(one)
     sizes: dict[int, list[str]] = {}
     for m in one:
@@ -163,7 +167,11 @@ def by_measure(
 
 
 def _read_each(
-    scores: Any, measures: Sequence[str] | None, missing: str, queries: int
+    scores: Any,
+    measures: Sequence[str] | None,
+    missing: str,
+    queries: int,
+    runs: Sequence[str] | None,
 ) -> tuple[list[matrix.Matrix], Callable[[str], matrix.Matrix]]:
     """Read measures, each by itself.
 
@@ -185,12 +193,12 @@ def _read_each(
             if isinstance(table, matrix.Matrix):
                 return replace(table, measure=measure)
             source = matrix.CheckedScores.of(table, {})
-            return replace(source.matrix(None, missing, queries), measure=measure)
+            return replace(source.matrix(None, missing, queries, runs), measure=measure)
     else:
         source = matrix.CheckedScores.of(scores, {})
 
         def opened(measure: str) -> matrix.Matrix:
-            return source.matrix(measure, missing, queries)
+            return source.matrix(measure, missing, queries, runs)
 
     stored = isinstance(scores, Scores) and scores.stored
     # What is not in memory is read again when it is asked for.

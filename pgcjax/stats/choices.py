@@ -49,3 +49,6 @@ AGGREGATIONS = ("mean", "borda", "mc4")
 
 PAIR_TESTS = ("bootstrap", "permutation", "t", "wilcoxon")
 """Of the preferences of a pair of runs, query by query."""
+
+CLAIMS = ("not-worse", "better", "equivalent")
+"""On a new run against another, by the smallest difference that matters."""

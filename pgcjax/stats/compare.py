@@ -9,14 +9,16 @@ import numpy as np
 import pandas as pd
 
 from pgcjax._version import __version__
-from pgcjax.errors import Progress, UsageError, counted, refuse_arguments
+from pgcjax.errors import Progress, UsageError, counted, listed, refuse_arguments
 from pgcjax.io.reading import memory_limit, reading
 from pgcjax.io.result import names_at
+from pgcjax.later import stats
 from pgcjax.stats import groups, intervals, procedures, tests
 from pgcjax.stats.findings import Comparison, tested
 from pgcjax.stats.matrix import Matrix, read
 from pgcjax.stats.procedures import FAMILY, Decision
 from pgcjax.stats.rectified import BothScores, of_both, read_human
+from pgcjax.stats.structure import Repeats, clustered
 from pgcjax.stats.tests import RunPairs, Values
 
 _QUERIES, _RUNS = 15, 200  # from which, to which max-t was simulated
@@ -29,6 +31,7 @@ _INTERVAL = {
     "t": "t",
     "wilcoxon": "signed ranks, of the pseudo-median",
 }
+_SIMULATED = {"rectify": ("t",), "system": ("t",), "cluster": ("max-t",)}
 _INSTEAD = {
     "baseline": "give baselines=…, one name or several",
     "measures": "give measure=…, one name",
@@ -48,6 +51,8 @@ def compare(  # noqa: D417 - others are refused
     alpha: float = 0.05,
     missing: str = "error",
     rectify: Any = None,
+    cluster: Any = None,
+    system: Any = None,
     precision: float | None = None,
     memory: str | int | None = None,
     progress: Progress | None = None,
@@ -59,17 +64,17 @@ def compare(  # noqa: D417 - others are refused
     Args:
         scores: what `stats.matrix.read` takes.
         measure: which one; needed if the scores are of several.
-        test: one of `choices.TESTS`; by default "max-t", or "t" to `rectify`.
+        test: one of `choices.TESTS`; by default max-t, or t if it has to be.
         baselines: runs that take the place of b; by default all pairs.
         correction: of p for many pairs, `holm`, `bh` or `none`; by default `holm`, but
-            of one pair, and of tests for all pairs at once, "max-t", "tukey" and
-            "anova", which need none. Intervals are those of `procedures.Decision`.
+            of tests for all pairs at once none. Intervals: `procedures.Decision`.
         resamples: by default `choices.RESAMPLES`, or more if the correction needs them.
         seed: of the random numbers.
         alpha: level of the decisions, and 1 less that of the intervals.
         missing: what a query that some runs lack does: `error`, `drop` or `zero`.
-        rectify: scores by people of some of the queries, if `scores` are by a model:
-            all findings are of human scores then; see `stats.rectified`.
+        rectify: scores by people of some queries, of which all findings are then.
+        cluster: of queries that belong together, as of `structure.grouped`.
+        system: of runs that are repeats of one system, likewise; repeats are drawn.
         precision: resample until no Monte-Carlo standard error of a p is larger.
         memory: bytes that intermediate results may take, or a size such as `2GB`.
         progress: called with `(stage, done, total)`.
@@ -78,34 +83,58 @@ def compare(  # noqa: D417 - others are refused
     Raises:
         DataError: the scores cannot be compared. UsageError: an argument is wrong.
     """
-    _check_arguments(measure, test, rectify, others)
+    given = {"rectify": rectify, "cluster": cluster, "system": system}
+    test = _checked_test(measure, test, others, given)
     with reading(memory=memory):
         matrix = read(scores, measure=measure, missing=missing)
-    names = _names(baselines)
-    pairs = _pairs(matrix, names)
+    matrix, repeats, structure = _arranged(matrix, cluster, system)
+    pairs = _pairs(matrix, names := _names(baselines))
     sampling = {"correction": correction, "resamples": resamples}
     sampling |= {"alpha": alpha, "seed": seed}
     if rectify is None:
         effort = {"precision": precision, "progress": progress, "journal": journal}
         effort |= {"memory": memory}
-        differences = _tested(matrix.values, pairs, test or "max-t", sampling, effort)
+        differences = _tested(matrix, pairs, test, sampling, effort, repeats)
     else:
         differences = _rectified(matrix, pairs, rectify, missing, sampling)
     settings = {"alpha": alpha, "seed": seed, "missing": missing, "baselines": names}
-    return _comparison(matrix, pairs, differences, settings)
+    return _comparison(matrix, pairs, differences, settings | structure)
 
 
-def _check_arguments(
-    measure: Any, test: str | None, rectify: Any, others: Mapping[str, Any]
-) -> None:
+def _checked_test(
+    measure: Any, test: str | None, others: Mapping[str, Any], given: Mapping[str, Any]
+) -> str:
+    """Refuse arguments that do not go together, and choose the test."""
     if not (measure is None or isinstance(measure, str)):
         raise UsageError(
             f"measure={measure!r}: compare takes one measure. For several, call it "
             "once for each: {m: compare(scores, measure=m) for m in measures}"
         )
     refuse_arguments("compare", others, _INSTEAD)
-    if rectify is not None and test not in (None, "t"):
-        raise UsageError(f"rectify goes with test 't' alone, not {test!r}")
+    named = [name for name, value in given.items() if value is not None]
+    if "rectify" in named[:-1]:
+        raise UsageError(f"rectify does not go with {named[-1]}")
+    test = test or ("t" if {"rectify", "system"} & {*named} else "max-t")
+    for name in named:
+        if test not in _SIMULATED[name]:
+            held = " or ".join(map(repr, _SIMULATED[name]))
+            raise UsageError(f"{name} goes with test {held} alone, not {test!r}")
+    return test
+
+
+def _arranged(
+    matrix: Matrix, cluster: Any, system: Any
+) -> tuple[Matrix, Repeats | None, dict[str, int]]:
+    """Make scores of clusters and of systems; tell of how many queries and runs."""
+    structure, repeats = {}, None
+    if cluster is not None:
+        structure["queries"] = len(matrix.query_ids)
+        matrix = clustered(matrix, cluster)
+        structure["clusters"] = len(matrix.query_ids)
+    if system is not None:
+        structure["repeats"] = len(matrix.run_ids)
+        matrix, repeats = Repeats.of(matrix, system)
+    return matrix, repeats, structure
 
 
 def _names(baselines: Any) -> list[str]:
@@ -161,13 +190,15 @@ class _Differences(NamedTuple):
 
 
 def _tested(
-    values: Values,
+    matrix: Matrix,
     pairs: RunPairs,
     test: str,
     sampling: dict[str, Any],
     effort: dict[str, Any],
+    repeats: Repeats | None,
 ) -> _Differences:
     """Test the differences of scores of all queries."""
+    values = matrix.values
     made = procedures.decide(values, pairs, test, **sampling, **effort)
     mean, deviation = tests.moments(values, pairs)
     same = tests.identical(values, pairs)
@@ -180,7 +211,32 @@ def _tested(
     low, high = intervals.student(means, spread, queries, alpha)
     of_runs = {"mean": means, "low": low, "high": high}
     of_pairs |= {"effect_size": effect, "identical": same}
-    return _Differences(made, of_pairs, of_runs)
+    found = _Differences(made, of_pairs, of_runs)
+    return _repeated(matrix, pairs, repeats, found, alpha) if repeats else found
+
+
+def _repeated(
+    matrix: Matrix, pairs: RunPairs, repeats: Repeats, found: _Differences, alpha: float
+) -> _Differences:
+    """Test again what `_tested` found of systems, whose repeats are drawn, too."""
+    (systems, queries), of_pairs, of_runs = matrix.values.shape, *found[1:3]
+    mean, deviation = tests.moments(matrix.values, pairs)
+    error, freedom = repeats.error(deviation, queries, *pairs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * stats.t.sf(np.abs(mean / error), freedom)
+    p = np.where(of_pairs["identical"], 1.0, p)
+    made = procedures.decision(p, "t", found.made.correction, alpha)
+    half = stats.t.isf(float(made.level) / 2, freedom) * error
+    of_pairs |= {"low": mean - half, "high": mean + half}
+    spread = matrix.values.std(1, ddof=1)
+    error, freedom = repeats.error(spread, queries, np.arange(systems))
+    half, mean = stats.t.isf(alpha / 2, freedom) * error, of_runs["mean"]
+    of_runs |= {"low": mean - half, "high": mean + half}
+    columns = {"repeats": repeats.count.astype(int), "repeat_sd": repeats.deviation}
+    single = [matrix.run_ids[i] for i in np.flatnonzero(repeats.count == 1)]
+    notes = ["of one run, and so taken for deterministic: " + listed(single)]
+    more = {}, columns | {"query_sd": spread}, None
+    return _Differences(made, of_pairs, of_runs, more, notes if single else ())
 
 
 def _rectified(
@@ -266,6 +322,8 @@ def _comparison(
         }
     )
     metadata = _metadata(matrix, made, len(table), settings)
+    structure = ("queries", "clusters", "repeats")
+    metadata |= {name: settings[name] for name in structure if name in settings}
     if both:
         metadata["human_queries"] = both.queries
         metadata["human_scores"] = _mark(both.human)
@@ -332,6 +390,7 @@ def _notes(
 ) -> list[str]:
     """Write what was found, what it depends on, and what it cannot show."""
     (runs, queries), outcome, alpha = values.shape, made.outcome, metadata["alpha"]
+    noun = "cluster" if "clusters" in metadata else "query"
     significant, corrected = int(made.significant.sum()), made.correction != "none"
     notes = [
         f"{counted(runs, 'run')}: {significant} of {counted(len(table), 'pair')} "
@@ -343,8 +402,8 @@ def _notes(
         )
     if made.test == "max-t" and queries < _QUERIES:
         notes.append(
-            f"fewer than {_QUERIES} queries: max-t finds little, and was simulated for "
-            "10 runs alone"
+            f"fewer than {counted(_QUERIES, noun)}: max-t finds little, and was "
+            "simulated for 10 runs alone"
         )
     if made.test == "max-t" and runs > _RUNS:
         notes.append(f"more than {_RUNS} runs: levels of max-t were not simulated")
@@ -358,7 +417,7 @@ def _notes(
     least = float(made.least)
     if not significant and least >= alpha:
         notes.append(
-            f"no pair could be significant: by {counted(queries, 'query')} the "
+            f"no pair could be significant: by {counted(queries, noun)} the "
             f"smallest p of {made.test} is {least:.4g}"
             f"{', once corrected' if corrected else ''}; test max-t and t have no such "
             "limit"

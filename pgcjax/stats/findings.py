@@ -31,6 +31,10 @@ def tested(settings: Mapping[str, Any]) -> str:
     queries = counted(most, "query") if least == most else f"{least} to {most} queries"
     if "human_queries" in settings:
         queries = f"{settings['human_queries']} of {queries} judged by people"
+    if "clusters" in settings:
+        queries += f" in {counted(settings['clusters'], 'cluster')}"
+    if "repeats" in settings:
+        queries += f", {counted(settings['repeats'], 'run')} of the systems"
     parts = [test, *([corrected] if many > 1 and test not in FAMILY else [])]
     return ", ".join(
         [*parts, counted(many, "comparison"), queries, f"α = {settings['alpha']:g}"]
@@ -53,7 +57,9 @@ class Comparison(Result):
             means share one), rank_low, rank_high and tier (of `stats.groups.places`:
             all of them hold together; empty with baselines, and where p is corrected
             for no family of pairs), groups (runs that share a letter are not
-            significantly different; empty with baselines).
+            significantly different; empty with baselines). Of systems also repeats,
+            repeat_sd and query_sd: standard deviations of means over repeats, and of
+            scores over queries.
     """
 
     runs: pd.DataFrame

@@ -153,13 +153,24 @@ class CheckedScores:
         table, notes = wide_table(frame, named, origin)
         return cls(origin.name, lambda measure: (table, measure or ""), notes)
 
-    def matrix(self, measure: str | None, missing: str, queries: int = 2) -> Matrix:
+    def matrix(
+        self,
+        measure: str | None,
+        missing: str,
+        queries: int = 2,
+        runs: Sequence[str] | None = None,
+    ) -> Matrix:
         """Complete the scores of one measure; arguments and errors are those of `read`.
 
         `missing` may also be `shared`: as `error`, but a query that all runs lack is
-        left out.
+        left out. Only `runs` are looked at, if any are named.
         """
         wide, measure = self.wide(measure)
+        if runs is not None:
+            if unknown := [run for run in runs if run not in wide.index]:
+                there = listed([*map(str, wide.index)])
+                raise UsageError(f"no scores of run {unknown[0]!r}; there are {there}")
+            wide = wide.loc[[*runs]]
         wide = wide.sort_index(axis=0).sort_index(axis=1)
         check_squares(wide.to_numpy(np.float64), "scores", self.name)
         absent = np.asarray(wide.isna())

@@ -10,6 +10,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+import yaml
 from helpers.pages import Block, blocks, commands, is_shown, sessions, words
 
 import pgcjax
@@ -19,7 +20,7 @@ from pgcjax.tensors.examination import ORDERS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
-KINDS = {"console", "indented", "pycon", "python", "sh", "text"}
+KINDS = {"console", "indented", "pycon", "python", "sh", "text", "yaml"}
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 
 NOT_RUN = {
@@ -109,6 +110,8 @@ def run(command: str, where: str, out: io.StringIO) -> list[str]:
 def run_block(block: Block, names: dict, where: str) -> None:
     if block.title:
         Path(block.title).write_text(block.text)
+    if block.kind == "yaml":  # a workflow
+        assert all(job["steps"] for job in yaml.safe_load(block.text)["jobs"].values())
     for command in commands(block):
         if is_run(command) and words(command):
             run(command, where, io.StringIO())

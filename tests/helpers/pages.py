@@ -53,6 +53,8 @@ def commands(block: Block) -> list[str]:
         return [line for line in text.splitlines() if line.strip()]
     if block.kind == "indented":
         return [line for line in text.splitlines() if line.startswith(_PROGRAMS)]
+    if block.kind == "yaml":
+        return re.findall(r"run: (pgcjax .+)", text)
     return []
 
 

@@ -1,0 +1,202 @@
+"""Claims on a new run against another, by a margin: holds, fails, or cannot be told."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+
+from pgcjax._version import __version__
+from pgcjax.errors import UsageError, check_choice, counted
+from pgcjax.io.result import Result
+from pgcjax.later import stats
+from pgcjax.stats.aligned import by_measure
+from pgcjax.stats.choices import CLAIMS
+from pgcjax.stats.tests import check_alpha
+
+MOST_QUERIES = 1_000_000
+"""The most queries that are ever said to be needed."""
+
+Levels = tuple[float, float]
+"""At which a claim is shown, and its contrary."""
+
+_POWER = 0.8
+_BORDERS: dict[str, tuple[float, ...]] = {"better": (0.0,)}
+_BORDERS |= {"not-worse": (-1.0,), "equivalent": (-1.0, 1.0)}  # in margins
+_HOLDS = {
+    "not-worse": "is not worse than {against} by {margin:g} or more",
+    "better": "is better than {against}",
+    "equivalent": "is within {margin:g} of {against}",
+}
+_FAILS = {
+    "not-worse": "is worse than {against} by more than {margin:g}",
+    "better": "is worse than {against}",
+    "equivalent": "differs from {against} by more than {margin:g}",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateDecision(Result):
+    """Whether a claim on a run against another holds.
+
+    Attributes:
+        table: a row per measure: measure, difference (mean of the new run less that of
+            the other), low and high (one-sided bounds at 1 - alpha each), p_value (of
+            the claim), p_against (of its contrary), outcome, queries, more_queries
+            (estimated to settle it with power 0.8, if the truth is what was observed;
+            0 where it is settled; at most `MOST_QUERIES`).
+        outcome: `holds` if the claim does by all measures, `fails` if its contrary is
+            shown by one, else `open`.
+        why: one line.
+    """
+
+    outcome: str
+    why: str
+
+
+def gate(
+    scores: Any,
+    new: str,
+    against: str,
+    *,
+    margin: float,
+    measures: Sequence[str] | None = None,
+    claim: str = CLAIMS[0],
+    alpha: float = 0.05,
+    missing: str = "own",
+) -> GateDecision:
+    """Test whether a new run is not worse than another, better, or equivalent.
+
+    Args:
+        scores: a score table, or a table for each measure, by name.
+        new: the run on which the claim is.
+        against: the run that it is compared with.
+        margin: the smallest difference that matters, above 0.
+        measures: all of the table if None; the claim has to hold by each of them.
+        claim: `not-worse`: by less than the margin; `better`: by more than 0;
+            `equivalent`: the difference is within the margin on both sides.
+        alpha: error of `holds`, and of `fails`, for all measures together.
+        missing: what a query does that a measure or one of the two runs lacks, as of
+            `discriminate`.
+
+    Raises:
+        UsageError: an argument is wrong. DataError: a score is missing.
+
+    Source: one-sided t whose squared standard error is (s² + 4 margin²) / n, since few
+    differences that are all equal prove little. docs/how-sure.md has the simulation.
+    """
+    check_choice("claim", claim, CLAIMS)
+    check_alpha(alpha)
+    if not (0 < margin < math.inf) or new == against:
+        given = f"margin={margin}, new={new!r}, against={against!r}"
+        raise UsageError(f"{given}: expected a margin above 0 and two runs")
+    matrices, notes = by_measure(scores, measures, missing, runs=(new, against))
+    rows, levels, largest = [], (alpha, alpha / len(matrices)), 0.0
+    for measure, matrix in matrices.items():
+        first, second = (matrix.run_ids.index(run) for run in (new, against))
+        d = matrix.values[first] - matrix.values[second]
+        largest = max(largest, float(np.abs(matrix.values).max()))
+        rows.append({"measure": measure, **_row(d, margin, claim, levels)})
+    table = pd.DataFrame(rows)
+    outcomes = {*table["outcome"]}
+    outcome = next(o for o in ("fails", "open", "holds") if o in outcomes)
+    about = {"new": new, "against": against, "margin": margin, "claim": claim}
+    why = _why(table[table["outcome"] == outcome], outcome, about)
+    # A drop of the largest score on so few queries is worth the margin.
+    few = int(table["queries"].min())
+    missed = max(0.0, 1 - margin / largest) ** few if largest else 0.0
+    if missed > alpha and outcome == "holds" and claim != "better":
+        rare = f"a drop of {largest:.3g} on 1 query in {largest / margin:.0f}"
+        rare += f" is worth the margin: {counted(few, 'query')} hold none of these"
+        notes = *notes, f"{rare} with chance {missed:.2f}"
+    about |= {"alpha": alpha, "outcome": outcome, "why": why, "version": __version__}
+    return GateDecision(table, about, notes, outcome=outcome, why=why)
+
+
+def _row(
+    d: Float64[np.ndarray, " queries"], margin: float, claim: str, levels: Levels
+) -> dict[str, Any]:
+    """Test the claim by the differences of one measure."""
+    n, mean, deviation = len(d), float(d.mean()), float(d.std(ddof=1))
+    p, against, error = evidence(mean, deviation, n, margin, claim)
+    half = float(stats.t.isf(levels[0], n - 1) * error)
+    outcome = "fails" if against <= levels[1] else "open"
+    outcome = "holds" if p <= levels[0] else outcome
+    power = partial(settled, mean, deviation, margin, claim, levels)
+    return {
+        "difference": mean,
+        "low": mean - half,
+        "high": mean + half,
+        "p_value": float(p),
+        "p_against": float(against),
+        "outcome": outcome,
+        "queries": n,
+        "more_queries": more_queries(power, n) if outcome == "open" else 0,
+    }
+
+
+def evidence(
+    mean: Any, deviation: Any, queries: int, margin: float, claim: str
+) -> tuple[Any, Any, Any]:
+    """Compute p of a claim, p of its contrary, and the moderated standard error.
+
+    Mean and deviation (ddof 1) of the differences are numbers or arrays.
+    """
+    error = np.sqrt((np.square(deviation) + 4 * margin**2) / queries)
+    low, *rest = (border * margin for border in _BORDERS[claim])
+    below = partial(stats.t.cdf, df=queries - 1)
+    p, against = below((low - mean) / error), below((mean - low) / error)
+    for high in rest:
+        p = np.maximum(p, below((mean - high) / error))
+        against = 2 * np.minimum(against, below((high - mean) / error))
+    return p, against, error
+
+
+def settled(
+    mean: float, deviation: float, margin: float, claim: str, levels: Levels, n: int
+) -> float:
+    """Approximate the power to show a claim, or its contrary, by n queries."""
+    spread = max(deviation, 1e-12) / math.sqrt(n)
+    error = math.sqrt((deviation**2 + 4 * margin**2) / n)
+    borders = [border * margin for border in _BORDERS[claim]]
+    holds = stats.t.isf(levels[0], n - 1) * error
+    fails = stats.t.isf(levels[1] / len(borders), n - 1) * error  # as p is doubled
+    below = partial(stats.norm.cdf, loc=mean, scale=spread)
+    low, high = borders[0], borders[-1] if borders[1:] else math.inf
+    shown = max(0.0, below(high - holds) - below(low + holds))
+    return float(shown + below(low - fails) + 1 - below(high + fails))
+
+
+def more_queries(power: Any, queries: int) -> int:
+    """Estimate how many more queries have power 0.8, a function of their number."""
+    least, most = queries, 2 * queries
+    while most < MOST_QUERIES and power(most) < _POWER:
+        least, most = most, 2 * most
+    if most >= MOST_QUERIES:
+        return MOST_QUERIES
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (middle, most) if power(middle) < _POWER else (least, middle)
+    return most - queries
+
+
+def _why(rows: pd.DataFrame, outcome: str, about: dict[str, Any]) -> str:
+    """Write in one line what was decided, and by which measures."""
+    claim = (_FAILS if outcome == "fails" else _HOLDS)[about["claim"]].format(**about)
+    parts = [
+        f"{r['measure'] or 'scores'} {r['difference']:+.4f} (from {r['low']:+.4f} to "
+        f"{r['high']:+.4f}, {counted(r['queries'], 'query')})"
+        for r in rows.to_dict("records")
+    ]
+    text = f"{about['new']} {claim}: {', '.join(parts)}"
+    if outcome != "open":
+        return f"{outcome}: {text}"
+    most = rows["more_queries"].max()
+    number = f"{most:,}" if most < MOST_QUERIES else f"more than {MOST_QUERIES:,}"
+    estimate = f"about {number} more queries would tell in 4 of 5 cases, an estimate"
+    text += f"; {estimate} from the difference that was observed"
+    return f"open: cannot be told yet whether {text}"

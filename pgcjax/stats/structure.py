@@ -1,0 +1,156 @@
+"""Queries that belong together are one draw, and runs of one system its repeats."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64, Int
+
+from pgcjax.errors import DataError, UsageError, listed
+from pgcjax.io.bytes import read_bytes
+from pgcjax.io.containers import Named, container_of, split
+from pgcjax.io.in_memory import in_hand
+from pgcjax.io.schema import Origin, keyed, refuse
+from pgcjax.stats.matrix import Matrix
+from pgcjax.stats.tests import OfPairs
+
+
+def grouped(ids: Sequence[str], source: Any, member: str, group: str) -> list[str]:
+    """Name the group of each query or run.
+
+    Args:
+        ids: of queries, or of runs.
+        source: a mark such as `_`: the group is what stands before the last one, 31 of
+            31_4; or `{id: group}`; or a DataFrame or a file with these two columns,
+            which text without commas and tabs may leave unnamed.
+        member: the column of ids, query_id or run_id.
+        group: the column of groups.
+
+    Raises:
+        UsageError: no id has the mark. DataError: a row is malformed, an id is there
+            twice, or in no group.
+    """
+    if (
+        isinstance(source, str)
+        and len(source) < 4
+        and not any(map(str.isalnum, source))
+    ):
+        if not any(source in name for name in ids):
+            raise UsageError(
+                f"{group}={source!r}: no {member} has it; there are {listed(ids)}"
+            )
+        return [name.rpartition(source)[0] or name for name in ids]
+    given, where = in_hand(source, group), group
+    if not isinstance(given, Mapping):
+        content = _columns(given, member, group)
+        origin, where = content.origin, content.origin.name
+        table = keyed(content.frame, origin, [member, group])
+        twice = table.duplicated(member).to_numpy()
+        refuse(twice, lambda i: f"has {table[member][i]!r} twice", origin, "Keep one.")
+        given = dict(zip(table[member], table[group], strict=True))
+    if lacking := [name for name in ids if name not in given]:
+        mend = "Give each one: its own name, if it stands alone."
+        raise DataError(f"no {group} of {listed(lacking)}", where=where, mend=mend)
+    return [str(given[name]) for name in ids]
+
+
+def _columns(source: Any, *names: str) -> Named:
+    """Read a table, or a file whose columns are these if it names none."""
+    if isinstance(source, pd.DataFrame):
+        return Named(source, Origin(names[-1]))
+    data = read_bytes(path := Path(source))
+    content = split(path, data, container_of(path, data), any_header=True)
+    if isinstance(content, Named):
+        return content
+    content.check_width(2, " ".join(names), "Or give a header.")
+    return Named(pd.DataFrame(content.rows, columns=list(names)), content.origin)
+
+
+def _membership(names: list[str]) -> tuple[list[str], np.ndarray]:
+    """List groups, ascending, and which of them each member is in, as 0 and 1."""
+    number, groups = pd.factorize(np.array(names, object), sort=True)
+    return [*map(str, groups)], np.eye(len(groups))[number]
+
+
+def clustered(matrix: Matrix, cluster: Any) -> Matrix:
+    """Make scores of clusters: pseudo-values of the jackknife without each in turn.
+
+    The score of cluster c is m + (C - 1) (s - k m) / (n - k), less what leaves their
+    mean at m: m is the mean of all n queries, s the sum of the k queries of c, one of C
+    clusters. Of clusters of equal size these are the means (Tukey 1958).
+
+    Raises:
+        UsageError, DataError: as of `grouped`, or there is one cluster only.
+    """
+    of = grouped(matrix.query_ids, cluster, "query_id", "cluster")
+    names, member = _membership(of)
+    if len(names) < 2:
+        mend = "A test needs 2 clusters or more."
+        raise DataError("all queries are of one cluster", where="cluster", mend=mend)
+    means = matrix.values.mean(1, keepdims=True)
+    size = member.sum(0)
+    moved = (matrix.values @ member - size * means) / (len(of) - size)
+    values = means + (len(names) - 1) * (moved - moved.mean(1, keepdims=True))
+    return replace(matrix, query_ids=names, values=values)
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Several runs of each system: how far their means vary.
+
+    Attributes:
+        count: of the runs of each system.
+        deviation: of their means (ddof 1); 0 of a single run.
+    """
+
+    count: Float64[np.ndarray, " systems"]
+    deviation: Float64[np.ndarray, " systems"]
+
+    @classmethod
+    def of(cls, matrix: Matrix, system: Any) -> tuple[Matrix, "Repeats"]:
+        """Average the scores of the runs of each system, query by query.
+
+        Raises:
+            UsageError, DataError: as of `grouped`, or no two systems are left.
+        """
+        of = grouped(matrix.run_ids, system, "run_id", "system")
+        names, member = _membership(of)
+        if len(names) < 2:
+            mend = "Give two or more."
+            raise DataError("all runs are of one system", where="system", mend=mend)
+        count = member.sum(0)
+        if two := [name for name, k in zip(names, count, strict=True) if k == 2]:
+            mend = "Give 3 or more, or 1 if it always returns the same."
+            raise DataError(f"2 runs of {listed(two)}", where="system", mend=mend)
+        values = (member / count).T @ matrix.values
+        left = matrix.values.mean(1) - member @ values.mean(1)
+        deviation = np.sqrt(left**2 @ member / np.maximum(count - 1, 1))
+        return replace(matrix, run_ids=names, values=values), cls(count, deviation)
+
+    def error(
+        self, deviation: OfPairs, queries: int, *systems: Int[np.ndarray, " n"]
+    ) -> tuple[OfPairs, OfPairs]:
+        """Compute standard errors where queries are drawn, and repeats of systems.
+
+        What a repeat changes query by query is counted twice: errors are rather large.
+
+        Args:
+            deviation: over queries, of means or of their differences.
+            queries: how many there are.
+            systems: those which each is of.
+
+        Returns:
+            Standard errors, and their degrees of freedom (Satterthwaite 1946).
+        """
+        parts: list[tuple[Any, Any]] = [(deviation**2 / queries, queries - 1)]
+        for system in systems:
+            variance = self.deviation[system] ** 2 / self.count[system]
+            parts.append((variance, np.maximum(self.count[system] - 1, 1)))
+        total = sum(variance for variance, _ in parts)
+        share = sum(variance**2 / freedom for variance, freedom in parts)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            freedom = np.where(share > 0, total**2 / share, queries - 1.0)
+        return np.sqrt(total), freedom

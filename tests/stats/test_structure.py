@@ -1,0 +1,185 @@
+"""Queries that belong together are drawn together; means stay those of the queries."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import pgcjax
+from pgcjax.cli import main
+from pgcjax.errors import DataError, UsageError
+from pgcjax.stats.matrix import Matrix
+from pgcjax.stats.structure import clustered
+
+SIZES = [1, 2, 5, 3, 3, 4, 2, 6, 1, 3, 2, 4, 5, 2, 3, 1]
+
+
+def scores(sizes: list[int], share: float = 0.5) -> pd.DataFrame:
+    """Three runs, whose effects are those of topics in part."""
+    random = np.random.default_rng(0)
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    topic = random.normal(0, 1, (3, len(sizes)))[:, of]
+    x = share**0.5 * topic + (1 - share) ** 0.5 * random.normal(0, 1, (3, len(of)))
+    turn = np.concatenate([np.arange(size) for size in sizes])
+    names = [f"{c}_{t}" for c, t in zip(of, turn, strict=True)]
+    return pd.DataFrame(x, ["a", "b", "c"], names).rename_axis("run_id").reset_index()
+
+
+def matrix(sizes: list[int]) -> Matrix:
+    wide = scores(sizes).set_index("run_id")
+    return Matrix(list(wide.index), list(wide.columns), wide.to_numpy())
+
+
+def test_mean_is_that_of_queries_and_error_that_of_the_jackknife():
+    given = matrix(SIZES)
+    made = clustered(given, "_").values
+    count, of = len(SIZES), np.repeat(np.arange(len(SIZES)), SIZES)
+    names = np.array([name.split("_")[0] for name in given.query_ids])
+    assert sorted(names) == sorted(map(str, of))
+    assert made.mean(1) == pytest.approx(given.values.mean(1))
+    d = given.values[0] - given.values[1]
+    without = np.array([d[names != name].mean() for name in set(names)])
+    variance = (count - 1) / count * np.square(without - without.mean()).sum()
+    assert (made[0] - made[1]).var(ddof=1) / count == pytest.approx(variance)
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_clusters_of_equal_size_have_their_means(size):
+    given = matrix([size] * 20)
+    made = clustered(given, "_")
+    names = pd.Series(given.query_ids).str.partition("_")[0]
+    means = pd.DataFrame(given.values.T).groupby(names.to_numpy()).mean()
+    assert made.query_ids == list(means.index)
+    assert made.values == pytest.approx(means.to_numpy().T)
+
+
+def test_compare_draws_clusters_and_keeps_means():
+    table = scores(SIZES)
+    plain, made = pgcjax.compare(table), pgcjax.compare(table, cluster="_")
+    assert made.runs["mean"].tolist() == pytest.approx(plain.runs["mean"].tolist())
+    assert "47 queries in 16 clusters" in made.notes[0]
+    assert (made.metadata["queries"], made.metadata["clusters"]) == (47, 16)
+    width = (made.table["high"] - made.table["low"]).sum()
+    assert width > 1.2 * (plain.table["high"] - plain.table["low"]).sum()
+    names = table.columns[1:]
+    groups = dict(zip(names, (name.split("_")[0] for name in names), strict=True))
+    for given in (groups, pd.DataFrame(groups.items(), columns=["qid", "cluster"])):
+        same = pgcjax.compare(table, cluster=given)
+        pd.testing.assert_frame_equal(same.table, made.table)
+
+
+def test_a_file_of_clusters_with_and_without_a_header(tmp_path):
+    table = scores(SIZES)
+    rows = [f"{name} {name.split('_')[0]}" for name in table.columns[1:]]
+    expected = pgcjax.compare(table, cluster="_").table
+    for name, head, mark in (("c.csv", ["qid cluster"], ","), ("c.txt", [], " ")):
+        path = tmp_path / name
+        path.write_text("\n".join(head + rows).replace(" ", mark) + "\n")
+        found = pgcjax.compare(table, cluster=path).table
+        pd.testing.assert_frame_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (
+            {"cluster": ":"},
+            UsageError,
+            "cluster=':': no query_id has it; there are 0_0",
+        ),
+        ({"cluster": {"0_0": "x"}}, DataError, "no cluster of 10_0"),
+        ({"cluster": dict.fromkeys(scores(SIZES).columns, "x")}, DataError, "one clus"),
+        (
+            {"cluster": "_", "test": "tukey"},
+            UsageError,
+            "cluster goes with test 'max-t' alone, not",
+        ),
+        ({"cluster": "_", "rectify": 1}, UsageError, "rectify does not go with clu"),
+        ({"cluster": "nowhere.csv"}, DataError, "nowhere.csv"),
+    ],
+)
+def test_wrong_clusters_are_named(given, error, message):
+    with pytest.raises(error, match=message):
+        pgcjax.compare(scores(SIZES), **given)
+
+
+def test_a_query_is_in_one_cluster(tmp_path):
+    path = tmp_path / "clusters.csv"
+    path.write_text("query_id,cluster\n0_0,a\n1_0,a\n0_0,b\n")
+    with pytest.raises(DataError, match=r"clusters\.csv:4: has '0_0' twice"):
+        pgcjax.compare(scores(SIZES), cluster=path)
+
+
+def repeated(runs: dict[str, int], seed_sd: float = 0.0, queries: int = 30) -> Matrix:
+    """Systems of so many runs, whose means differ by `seed_sd`."""
+    random = np.random.default_rng(1)
+    names = [f"{system}-{k}" for system, count in runs.items() for k in range(count)]
+    x = random.normal(0, 1, queries) + random.normal(0, 0.5, (len(names), queries))
+    x += random.normal(0, seed_sd, (len(names), 1))
+    return Matrix(names, [f"q{i}" for i in range(queries)], x)
+
+
+def test_systems_are_tested_by_queries_and_repeats():
+    given = repeated({"one": 3, "other": 4}, seed_sd=0.3)
+    found = pgcjax.compare(given, system="-")
+    row, runs = found.table.iloc[0], found.runs
+    x, y = given.values[:3], given.values[3:]
+    d = x.mean(0) - y.mean(0)
+    parts = [d.var(ddof=1) / 30, x.mean(1).var(ddof=1) / 3, y.mean(1).var(ddof=1) / 4]
+    freedom = sum(parts) ** 2 / sum(
+        v**2 / k for v, k in zip(parts, (29, 2, 3), strict=True)
+    )
+    t = d.mean() / sum(parts) ** 0.5
+    assert row.difference == pytest.approx(d.mean())
+    assert row.p_value == pytest.approx(2 * stats.t.sf(abs(t), freedom))
+    half = stats.t.isf(0.025, freedom) * sum(parts) ** 0.5
+    assert (row.low, row.high) == pytest.approx((d.mean() - half, d.mean() + half))
+    assert runs["repeats"].tolist() == [3, 4] and runs["run_id"].tolist() == [
+        "one",
+        "other",
+    ]
+    assert runs["repeat_sd"][0] == pytest.approx(x.mean(1).std(ddof=1))
+    assert "30 queries, 7 runs of the systems" in found.notes[0]
+
+
+def test_systems_of_one_run_each_are_tested_as_runs():
+    given = repeated({"a": 1, "b": 1, "c": 1})
+    found, plain = pgcjax.compare(given, system="-"), pgcjax.compare(given, test="t")
+    columns = ["difference", "low", "high", "p_value", "p_adjusted"]
+    pd.testing.assert_frame_equal(found.table[columns], plain.table[columns])
+    assert any(
+        n.startswith("of one run, and so taken for deterministic: a, b")
+        for n in found.notes
+    )
+
+
+def test_what_was_not_simulated_of_systems_is_refused():
+    with pytest.raises(DataError, match="all runs are of one system"):
+        pgcjax.compare(repeated({"a": 3}), system="-")
+    with pytest.raises(DataError, match="2 runs of b.*Give 3 or more"):
+        pgcjax.compare(repeated({"a": 3, "b": 2}), system="-")
+    with pytest.raises(
+        UsageError, match="system goes with test 't' alone, not 'max-t'"
+    ):
+        pgcjax.compare(repeated({"a": 3, "b": 3}), system="-", test="max-t")
+    with pytest.raises(UsageError, match="cluster goes with test 'max-t' alone"):
+        pgcjax.compare(repeated({"a": 3, "b": 3}), system="-", cluster="q")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("cluster", "_"), ("system", "systems.csv")]
+)
+def test_the_verb_takes_clusters_and_systems(
+    option, value, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    scores(SIZES).to_csv("scores.csv", index=False)
+    systems = pd.Series({"a": "x", "b": "y", "c": "z"}, name="system")
+    systems.rename_axis("run_id").to_csv("systems.csv")
+    line = ["compare", "scores.csv", f"--{option}", value, "-o", "pairs.csv"]
+    with pytest.raises(SystemExit) as done:
+        main(line)
+    assert not done.value.code, capsys.readouterr().err
+    made = pgcjax.compare(scores(SIZES), **{option: value})
+    found = pd.read_csv("pairs.csv", comment="#")
+    pd.testing.assert_frame_equal(found, made.table, check_dtype=False)
