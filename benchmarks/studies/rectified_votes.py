@@ -34,8 +34,8 @@ from pgcjax.tensors.rankings import read_rankings
 
 ALPHA = 0.05
 SHARES = (0.25, 0.5)
-DRAWS, DRAWN = 40, 50
-"""Of hidden votes; and of the queries, for each share of the pairs."""
+DRAWS, DRAWN, REPLICATES = 40, 20, 400
+"""Draws of hidden votes; of the queries, in each family; replicates of an interval."""
 EVERY = 4
 """Of the runs of dl21, each fourth by name is scored."""
 SIMULATED: dict[str, Any] = {"queries": 46, "documents": 20, "runs": 8}
@@ -112,15 +112,8 @@ def sampled(pairs: of.JudgedPairs, share: float, rng: np.random.Generator) -> An
     return judged
 
 
-class Estimates(NamedTuple):
-    """Of each kind, scores `[runs, queries]`; and means by draws of hidden votes."""
-
-    scores: dict[str, np.ndarray]
-    draws: dict[str, np.ndarray]
-
-
-def estimates(here: Collection, judged: np.ndarray, seed: int) -> Estimates:
-    """Estimate scores in each way from the judged pairs."""
+def estimates(here: Collection, judged: np.ndarray, seed: int) -> dict[str, np.ndarray]:
+    """Score in each way from the judged pairs, by draws: `[draws, runs, queries]`."""
     pairs = here.pairs._replace(judged=judged)
     flat = np.zeros((len(judged), 1))
     hidden = {
@@ -131,14 +124,8 @@ def estimates(here: Collection, judged: np.ndarray, seed: int) -> Estimates:
     }
     made = here.score(np.concatenate([*hidden.values()]).astype(np.int8))
     ends = np.cumsum([0, *map(len, hidden.values())])
-    parts = {
-        name: made[low:high]
-        for name, low, high in zip(hidden, ends, ends[1:], strict=False)
-    }
-    return Estimates(
-        {name: part.mean(0) for name, part in parts.items()},
-        {name: part.mean(2) for name, part in parts.items() if len(part) > 1},
-    )
+    parts = zip(hidden, ends, ends[1:], strict=False)
+    return {name: made[low:high] for name, low, high in parts}
 
 
 def contrasts(scores: np.ndarray, of_what: str) -> np.ndarray:
@@ -188,7 +175,7 @@ def rows(
 
 
 def _measured(
-    made: Estimates, true: np.ndarray, what: str, again: np.ndarray
+    made: dict[str, np.ndarray], true: np.ndarray, what: str, again: np.ndarray
 ) -> Iterator[tuple[tuple[str, str], tuple[float, ...]]]:
     """Measure intervals of these queries, and of queries of the kind.
 
@@ -196,18 +183,26 @@ def _measured(
         Estimate and what the interval is over; share held, width, bias, mean square.
     """
     mean, n = true.mean(1), true.shape[1]
-    for name, scores in made.scores.items():
-        values = contrasts(scores, what)
-        off = values.mean(1) - mean
-        if name in made.draws:
-            drawn = contrasts(made.draws[name][..., None], what)[..., 0]
+    for name, scores in made.items():
+        if several := len(scores) > 1:
+            drawn = contrasts(scores.mean(2)[..., None], what)[..., 0]
+            off = drawn.mean(0) - mean
             half = 2.0 * drawn.std(0, ddof=1) * (1 + 1 / len(drawn)) ** 0.5
-            held = np.abs(off) <= half + 1e-12
-            yield (name, "votes"), _row(held, 2 * half, off)
-        drawn = values[:, again]  # [contrasts, draws, queries]
-        half = stats.t.isf(ALPHA / 2, n - 1) * drawn.std(2, ddof=1) / n**0.5
-        off = drawn.mean(2) - mean[:, None]
-        yield (name, "queries"), _row(np.abs(off) <= half + 1e-12, 2 * half, off)
+            yield (name, "votes"), _row(np.abs(off) <= half + 1e-12, 2 * half, off)
+        parts = []
+        for seed, chosen in enumerate(again):
+            of_queries = scores[:, :, chosen]
+            values = contrasts(of_queries.mean(0), what)
+            off = values.mean(1) - mean
+            half = stats.t.isf(ALPHA / 2, n - 1) * values.std(1, ddof=1) / n**0.5
+            low, high = off - half, off + half
+            if several:
+                means = of.replicate_means(of_queries, REPLICATES, seed)
+                means = contrasts(means[..., None], what)[..., 0] - mean
+                low, high = np.quantile(means, [ALPHA / 2, 1 - ALPHA / 2], axis=0)
+            held = (low <= 1e-12) & (high >= -1e-12)
+            parts.append(_row(held, high - low, off))
+        yield (name, "queries"), tuple(np.mean(parts, axis=0))
 
 
 def _by_queries(

@@ -11,19 +11,21 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float64, Int, Int8
 from scipy.special import expit
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 from pgcjax.engine.enough import check_preferences
 from pgcjax.engine.evaluate import ScoringTask, scoring_task
 from pgcjax.engine.job import Job
+from pgcjax.engine.uncertainty import check_replicates
 from pgcjax.engine.variant_batch import VariantGraphs, VariantScores
 from pgcjax.errors import DataError, Progress, check_whole, counted
 from pgcjax.io.reading import reading
 from pgcjax.io.schema import PREFERENCES
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.judging.majority import majority
-from pgcjax.judging.variants import QueryVotes, Variants
+from pgcjax.judging.variants import QueryVotes, Variants, drawn_queries
 from pgcjax.stats.scores import Scores
+from pgcjax.stats.uncertainty import Uncertainty
 from pgcjax.tensors.rankings import Rankings, read_rankings
 
 FEWEST = 50
@@ -70,21 +72,20 @@ def rectify(
     model: Any,
     measure: str = "PGC",
     draws: int = 100,
+    replicates: int = 1000,
     seed: int = 0,
     order: str = "trec",
     memory: str | int | None = None,
     progress: Progress | None = None,
-) -> Scores:
+) -> Uncertainty:
     """Estimate the scores by people's votes on all pairs that a model judged.
 
     People judged some pairs of each query, drawn by lot. Of the others their votes are
     drawn by a logistic regression on what the model says of the pair, on how often
     either document wins by the model, and on how high runs rank it; ties as often as
     people say so. A score is the mean over the draws. Several votes of people on a pair
-    are the one that is most frequent.
-
-    Intervals of `compare` are then of other queries of the same kind. How far a score
-    of a single query is from that by all of people's votes is not told.
+    are the one that is most frequent. Each replicate is a draw, over queries that are
+    drawn again: intervals are of other queries of the same kind, too.
 
     Args:
         runs: what `read_runs` takes or returns.
@@ -92,7 +93,8 @@ def rectify(
         model: its votes; several on a pair, such as in both orders, are averaged.
         measure: PGC of preferences.
         draws: of the votes that people did not give.
-        seed: of the draws.
+        replicates: of the means.
+        seed: of the draws and the replicates.
         order: of documents in a run: `trec`, `clarke` or `rank`.
         memory: bytes that runs in work, or a file, may take.
         progress: called with `(stage, done, total)`.
@@ -102,7 +104,7 @@ def rectify(
             not; or a file is malformed. UsageError: an argument is wrong.
     """
     check_whole("draws", draws, 2)
-    check_whole("seed", seed, 0)
+    check_replicates(replicates, seed)
     pairs = judged_pairs(people, model)
     chance = check_sample(pairs)
     job = Job(memory=memory, progress=progress)
@@ -114,14 +116,21 @@ def rectify(
             task.runs, task.request.judged, task.request.order, progress=progress
         )
     signs = draw_votes(pairs, heights(task, rankings, pairs), draws, seed)
-    values = score_votes(task, rankings, signs, progress).mean(0)
+    values = score_votes(task, rankings, signs, progress)
     n, every = int(pairs.judged.sum()), len(pairs.judged)
-    return _as_scores(
-        values,
+    scores = _as_scores(
+        values.mean(0),
         (rankings.run_ids, [*task.request.members[0].tensors.docs]),
         {"measures": [measure], "draws": draws, "seed": seed, "order": order},
         f"people judged {n} of {counted(every, 'pair')}; as a random share, by the "
         f"model's votes: p = {chance:.3g}",
+    )
+    return Uncertainty(
+        {"replicates": replicates, "resample": "both", "seed": seed},
+        run_ids=rankings.run_ids,
+        mean={measure: values.mean((0, 2))},
+        replicates={measure: replicate_means(values, replicates, seed)},
+        observed=scores,
     )
 
 
@@ -170,7 +179,7 @@ def directed(votes: pd.DataFrame) -> pd.DataFrame:
 def both_ways(pairs: JudgedPairs) -> pd.DataFrame:
     """Return a vote for the low document of each pair, then one for each high one."""
     ways = [pairs.table, pairs.table[["query_id", "high", "low"]]]
-    both = pd.concat([t.set_axis(PREFERENCES[:3], axis=1) for t in ways])
+    both = pd.concat([way.set_axis(PREFERENCES[:3], axis=1) for way in ways])
     return both.assign(preference=1.0).reset_index(drop=True)
 
 
@@ -313,6 +322,25 @@ def score_votes(
     graphs = VariantGraphs(task.request.members[0], votes)
     batch = VariantScores(graphs, Variants(range(len(signs)), of_query), "votes")
     return np.nan_to_num(batch.score(rankings, progress)[:, 0])
+
+
+def replicate_means(
+    values: Float64[np.ndarray, "draws runs queries"], number: int, seed: int
+) -> Float64[np.ndarray, "replicates runs"]:
+    """Average draws, one after the other, over queries that are drawn again.
+
+    So that few queries have intervals as wide as Student's t, replicates are as much
+    further from their mean: as n queries vary less than the population that they are
+    of, and as the quantile of t is above that of the normal distribution.
+    """
+    draws, runs, queries = values.shape
+    often = drawn_queries(seed, number, queries)
+    means = np.empty((number, runs))
+    for k in range(draws):
+        means[k::draws] = often[k::draws] @ values[k].T / queries
+    centre = values.mean((0, 2))
+    wider = t.isf(0.025, queries - 1) / norm.isf(0.025)
+    return centre + (means - centre) * wider * (queries / (queries - 1)) ** 0.5
 
 
 def _as_scores(

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import pgcjax
 from pgcjax.datasets.settings import CollectionSettings
@@ -32,7 +33,7 @@ def share(people: pd.DataFrame, part: float = 0.3, seed: int = 1) -> pd.DataFram
 @pytest.fixture(scope="module")
 def found(drawn):
     runs, people, model = drawn
-    return rectify(runs, people=share(people), model=model, draws=16)
+    return rectify(runs, people=share(people), model=model, draws=16, replicates=200)
 
 
 def test_estimates_are_nearer_to_scores_by_all_votes(drawn, found):
@@ -41,15 +42,15 @@ def test_estimates_are_nearer_to_scores_by_all_votes(drawn, found):
         pgcjax.evaluate(runs, preferences=majority(p), measures="PGC").matrix("PGC")
         for p in (people, share(people))
     )
-    assert found.measures == ["PGC"]
-    assert found.matrix("PGC").shape == whole.shape
-    off, before = (
-        np.sqrt(((m - whole) ** 2).mean(None)) for m in (found.matrix("PGC"), few)
-    )
+    assert found.observed.measures == ["PGC"]
+    ours = found.observed.matrix("PGC")
+    assert ours.shape == whole.shape
+    off, before = (((m - whole) ** 2).to_numpy().mean() for m in (ours, few))
     assert off < before
     assert "people judged 240 of 792 pairs" in found.notes[0]
-    means = pgcjax.compare(found).table
-    assert means["run_a"].nunique() == 3
+    means = found.means().set_index("run_id")
+    pd.testing.assert_series_equal(means["mean"], ours.mean(1), check_names=False)
+    assert ((means["low"] < means["mean"]) & (means["mean"] < means["high"])).all()
 
 
 def test_equal_calls_give_equal_scores(drawn, found):
@@ -58,8 +59,20 @@ def test_equal_calls_give_equal_scores(drawn, found):
         columns=dict(zip(VOTE[1:3], VOTE[2:0:-1], strict=True))
     )
     turned["preference"] *= -1
-    again = rectify(runs, people=turned[VOTE][::-1], model=model, draws=16)
+    again = rectify(
+        runs, people=turned[VOTE][::-1], model=model, draws=16, replicates=200
+    )
     pd.testing.assert_frame_equal(again.table, found.table)
+
+
+def test_replicates_vary_as_draws_and_queries_do():
+    rng = np.random.default_rng(0)
+    of_query, of_draw = rng.normal(0, 0.2, (1, 1, 10)), rng.normal(0, 0.1, (400, 1, 1))
+    means = module.replicate_means(np.zeros((400, 2, 1)) + of_query + of_draw, 4000, 0)
+    assert means.mean() == pytest.approx((of_query + of_draw).mean(), abs=1e-3 * 5)
+    error = np.sqrt(of_query.var(ddof=1) / 10 + of_draw.var() * 10 / 9)
+    student = stats.t.isf(0.025, 9) / stats.norm.isf(0.025)
+    assert means[:, 0].std() == pytest.approx(student * error, rel=0.05)
 
 
 def test_draws_follow_the_model_where_people_do():
@@ -82,16 +95,16 @@ def test_draws_follow_the_model_where_people_do():
 
 
 def test_shares_by_lot_are_seldom_refused_and_others_are(drawn):
-    _, people, model = drawn
+    pairs = module.judged_pairs(*drawn[1:])
+    rng = np.random.default_rng(0)
     chances = [
-        module.check_sample(module.judged_pairs(share(people, 0.3, seed), model))
-        for seed in range(40)
+        module.check_sample(pairs._replace(judged=rng.random(len(pairs.query)) < 0.3))
+        for _ in range(200)
     ]
-    assert min(chances) > module.NOT_BY_LOT
-    strength = module.judged_pairs(people, model)
-    hard = np.abs(np.subtract(*strength.strength)) < 0.7
+    assert np.mean(np.array(chances) < 0.1) == pytest.approx(0.1, abs=0.07)
+    near = np.abs(np.subtract(*pairs.strength)) < 0.7
     with pytest.raises(DataError, match="no random share"):
-        module.check_sample(strength._replace(judged=hard))
+        module.check_sample(pairs._replace(judged=near))
 
 
 @pytest.mark.parametrize(
