@@ -33,8 +33,8 @@ from pgcjax.stats.rectified import estimate
 from pgcjax.tensors.rankings import read_rankings
 
 ALPHA = 0.05
-SHARES = (0.25, 0.5)
-DRAWS, DRAWN, REPLICATES = 40, 20, 400
+SHARES = (0.125, 0.25, 0.5)
+DRAWS, DRAWN, REPLICATES = 40, 10, 200
 """Draws of hidden votes; of the queries, in each family; replicates of an interval."""
 EVERY = 4
 """Of the runs of dl21, each fourth by name is scored."""
@@ -255,7 +255,7 @@ def tables(found: list[dict[str, Any]]) -> Iterator[str]:
     default=lambda: data().parent,
     help="Public collections: DIR/dl21.",
 )
-@click.option("--families", type=int, default=60, show_default=True)
+@click.option("--families", type=int, default=24, show_default=True)
 def main(output: Path | None, folder: Path, made: Path | None, families: int) -> None:
     """Hide votes of people, and count the intervals that hold the scores by all."""
     if made:
