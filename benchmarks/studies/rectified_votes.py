@@ -30,6 +30,7 @@ from pgcjax.io.reading import reading
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.judging.majority import majority
 from pgcjax.stats.rectified import estimate
+from pgcjax.stats.uncertainty import Uncertainty
 from pgcjax.tensors.rankings import read_rankings
 
 ALPHA = 0.05
@@ -189,7 +190,7 @@ def _measured(
             off = drawn.mean(0) - mean
             half = 2.0 * drawn.std(0, ddof=1) * (1 + 1 / len(drawn)) ** 0.5
             yield (name, "votes"), _row(np.abs(off) <= half + 1e-12, 2 * half, off)
-        parts = []
+        parts: dict[str, list[tuple[float, ...]]] = {"queries": [], "ranks": []}
         for seed, chosen in enumerate(again):
             of_queries = scores[:, :, chosen]
             values = contrasts(of_queries.mean(0), what)
@@ -198,11 +199,27 @@ def _measured(
             low, high = off - half, off + half
             if several:
                 means = of.replicate_means(of_queries, REPLICATES, seed)
+                if what == "means":
+                    parts["ranks"].append(_ranked(means, values.mean(1), mean))
                 means = contrasts(means[..., None], what)[..., 0] - mean
                 low, high = np.quantile(means, [ALPHA / 2, 1 - ALPHA / 2], axis=0)
             held = (low <= 1e-12) & (high >= -1e-12)
-            parts.append(_row(held, high - low, off))
-        yield (name, "queries"), tuple(np.mean(parts, axis=0))
+            parts["queries"].append(_row(held, high - low, off))
+        for over, measured in parts.items():
+            if measured:
+                yield (name, over), tuple(np.mean(measured, axis=0))
+
+
+def _ranked(means: np.ndarray, found: np.ndarray, true: np.ndarray) -> tuple:
+    """Tell whether all true ranks are in their ranges, and how wide these are."""
+    names = [f"{i:03}" for i in range(len(true))]
+    of_runs = {"mean": {"PGC": found}, "replicates": {"PGC": means}}
+    told = {"replicates": len(means), "resample": "both", "seed": 0}
+    ranks = Uncertainty(told, run_ids=names, **of_runs).ranks().sort_values("run_id")
+    place = stats.rankdata(-true, "min")
+    held = (ranks["low"] <= place) & (place <= ranks["high"])
+    wide = ranks["high"] - ranks["low"]
+    return _row(np.array([held.all()]), wide.to_numpy(), found - true)
 
 
 def _by_queries(
@@ -237,7 +254,7 @@ def tables(found: list[dict[str, Any]]) -> Iterator[str]:
         cells.setdefault(key, {})[row["of"]] = row
     for (name, share, estimate_, over), both in sorted(cells.items(), key=str):
         shown = [
-            " / ".join(form(both[what]) for what in ("means", "differences"))
+            " / ".join(form(row) for row in both.values())
             for form in (
                 lambda r: f"{100 * r['held']:.1f}",
                 *(lambda r, k=k: f"{r[k]:.4f}" for k in ("width", "bias", "rmse")),

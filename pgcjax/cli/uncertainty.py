@@ -8,6 +8,7 @@ from pgcjax.cli.commands import cli
 from pgcjax.cli.formats import format_of, print_findings, print_leaderboard
 from pgcjax.cli.given_scores import give
 from pgcjax.cli.options import (
+    FILE,
     WHOLE,
     choice_option,
     given_judgments,
@@ -25,9 +26,14 @@ from pgcjax.stats.choices import REPLICATED, REPLICATED_SINGLY
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pgcjax.engine.job import Job
     from pgcjax.stats.left_out import LeftOut
     from pgcjax.stats.uncertainty import Uncertainty
 
+_NOT_RECTIFIED = (
+    *("resample", "leave_out", "score_intervals", "interval", "missing", "verify"),
+    *("qrels", "float32", "resume"),
+)
 _OF_DRAWS = ("replicates", "score_intervals", "replicates_output", "top")
 
 
@@ -61,6 +67,13 @@ _OF_DRAWS = ("replicates", "score_intervals", "replicates_output", "top")
     metavar="K",
     help="Ranks of a run that brought documents to be judged: of --leave-out runs.",
 )
+@click.option(
+    "--rectify",
+    type=FILE,
+    metavar="PEOPLE",
+    help="Votes of people on some pairs of each query, drawn by lot, where --prefs are "
+    "a model's on all: scores are of people's votes, intervals over queries, too.",
+)
 @output_option(
     "Write the difference of each pair of runs, or pairs whose significance changes by "
     "--leave-out",
@@ -83,6 +96,7 @@ def uncertainty(
     form: str | None,
     top: int | None,
     interval: str,
+    rectify: str | None,
     pairs_output: str | None,
     score_intervals: str | None,
     replicates_output: str | None,
@@ -100,6 +114,9 @@ def uncertainty(
     for option in context.command.get_params(context) if leaves else ():
         if option.name in _OF_DRAWS and is_by_hand(context, option.name):
             raise click.UsageError(f"{option.opts[0]} goes without --leave-out")
+    for option in context.command.get_params(context) if rectify else ():
+        if option.name in _NOT_RECTIFIED and is_by_hand(context, option.name):
+            raise click.UsageError(f"{option.opts[0]} goes without --rectify")
     if score_intervals and interval not in REPLICATED_SINGLY:
         kinds = "|".join(REPLICATED_SINGLY)
         raise click.UsageError(f"--score-intervals: expected --interval {kinds}")
@@ -115,7 +132,10 @@ def uncertainty(
 
         options["score_intervals"] = bool(score_intervals)
         tables = given_judgments(sources.judgments)
-        result = score(sources.opened(), **tables, **options, job=work.job)
+        if rectify:
+            result = _rectified(sources.opened(), rectify, tables, options, work.job)
+        else:
+            result = score(sources.opened(), **tables, **options, job=work.job)
     scores = result.observed
     if work.first and scores is not None:
         form_of = {"spreadsheet": spreadsheet}
@@ -135,6 +155,30 @@ def uncertainty(
             say(f"wrote {count} replicates to {replicates_output}")
         _print(result, interval, form, top)
     work.end(resume)
+
+
+def _rectified(
+    runs: Any, people: str, tables: dict[str, Any], options: dict[str, Any], job: "Job"
+) -> "Uncertainty":
+    """Score runs by people's votes, of which --rectify names a part."""
+    from pgcjax.engine.rectify import rectify
+
+    if "preferences" not in tables:
+        raise click.UsageError("--rectify needs a model's votes: --prefs")
+    measures = [*(options["measures"] or ["PGC"])]
+    if len(measures) > 1:
+        raise click.UsageError("--rectify is of one measure: name one")
+    return rectify(
+        runs,
+        people=people,
+        model=tables["preferences"],
+        measure=measures[0],
+        replicates=options["replicates"] or 1000,
+        seed=options["seed"],
+        order=options["order"],
+        memory=job.memory,
+        progress=job.progress,
+    )
 
 
 def _print(

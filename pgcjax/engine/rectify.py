@@ -121,7 +121,7 @@ def rectify(
     scores = _as_scores(
         values.mean(0),
         (rankings.run_ids, [*task.request.members[0].tensors.docs]),
-        {"measures": [measure], "draws": draws, "seed": seed, "order": order},
+        {"measures": [measure], "draws": draws, "order": order, "missing": "zero"},
         f"people judged {n} of {counted(every, 'pair')}; as a random share, by the "
         f"model's votes: p = {chance:.3g}",
     )

@@ -244,3 +244,25 @@ def test_a_stopped_call_is_gone_on_with(pgcjax, demo, monkeypatch):
         monkeypatch.setattr(VariantMeans, "score", score)
         again = pgcjax(*line, "--resume")
     assert (again.code, again.out) == (0, whole.out)
+
+
+def test_votes_of_people_rectify_a_model(pgcjax, demo):
+    judged = package.files.read_preferences("preferences.csv")
+    pair = judged[["doc_id", "other_doc_id"]]
+    key = judged["query_id"] + pair.min(axis=1) + pair.max(axis=1)
+    model = judged["judge"] == "j3"
+    judged[model].to_csv("model.csv", index=False)
+    judged[~model & key.isin(key[model])].to_csv("people.csv", index=False)
+    line = ("uncertainty", "--prefs", "model.csv", "--rectify", "people.csv", "runs")
+    done = pgcjax(*line, "--replicates", "50", "--seed", "2", "--format", "csv")
+    votes = {"people": "people.csv", "model": "model.csv"}
+    found = package.judgments.rectify("runs", **votes, replicates=50, seed=2)
+    assert "people judged 117 of 500 pairs" in done.err
+    table = pd.read_csv(io.StringIO(done.out), comment="#").set_index("run_id")
+    means = found.means().set_index("run_id").loc[table.index]
+    assert table["PGC"].to_numpy() == pytest.approx(means["mean"].to_numpy(), abs=1e-4)
+    for more, says in (
+        (("--resample", "judges"), "--resample goes without --rectify"),
+        (("-m", "PGC", "-m", "WPR"), "one measure"),
+    ):
+        assert says in pgcjax(*line, *more).err
