@@ -1,4 +1,4 @@
-"""How far are scores from those of all votes, if people judge few pairs of each query?
+"""How near are scores to those by all votes, if people judge few pairs of each query?
 
 `python -m benchmarks.studies.rectified_votes` is the study behind docs/rectified.md,
 "Votes, not queries". The pairs of dl21 that people and GPT-4o judged, and those of
@@ -213,9 +213,11 @@ def _measured(
 def _ranked(means: np.ndarray, found: np.ndarray, true: np.ndarray) -> tuple:
     """Tell whether all true ranks are in their ranges, and how wide these are."""
     names = [f"{i:03}" for i in range(len(true))]
-    of_runs = {"mean": {"PGC": found}, "replicates": {"PGC": means}}
     told = {"replicates": len(means), "resample": "both", "seed": 0}
-    ranks = Uncertainty(told, run_ids=names, **of_runs).ranks().sort_values("run_id")
+    replicates = Uncertainty(
+        told, run_ids=names, mean={"PGC": found}, replicates={"PGC": means}
+    )
+    ranks = replicates.ranks().sort_values("run_id")
     place = stats.rankdata(-true, "min")
     held = (ranks["low"] <= place) & (place <= ranks["high"])
     wide = ranks["high"] - ranks["low"]

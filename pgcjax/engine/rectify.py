@@ -31,6 +31,9 @@ from pgcjax.tensors.rankings import Rankings, read_rankings
 FEWEST = 50
 """Pairs that people have to judge: the share of ties and three slopes are learnt."""
 
+LEAST = 0.125
+"""Share of the pairs that people have to judge: of fewer there is no simulation."""
+
 NOT_BY_LOT = 0.001
 """p below which the pairs that people judged are no random share of all."""
 
@@ -202,10 +205,11 @@ def check_sample(pairs: JudgedPairs) -> float:
             f"is of {counted(int(none.sum()), 'query')}",
             mend="Let people judge some pairs of each query, drawn by lot.",
         )
-    if (n := int(chosen.sum())) < FEWEST or n == len(pairs.judged):
+    n, every = int(chosen.sum()), len(pairs.judged)
+    if n < max(FEWEST, LEAST * every) or n == every:
         raise DataError(
-            f"people judged {n} of {counted(len(pairs.judged), 'pair')} of the model",
-            mend=f"At least {FEWEST} are needed, and fewer than all.",
+            f"people judged {n} of {counted(every, 'pair')} of the model",
+            mend=f"At least {FEWEST} are needed, and an eighth; and fewer than all.",
         )
     low, high = pairs.strength
     looks = np.abs(pairs.answer), np.abs(low - high), low + high

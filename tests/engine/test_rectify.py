@@ -111,7 +111,7 @@ def test_shares_by_lot_are_seldom_refused_and_others_are(drawn):
     ("change", "says"),
     [
         (lambda p, m: (p, m), "people judged 792 of 792 pairs"),
-        (lambda p, m: (p.groupby("query_id").head(2), m), "judged 24 of 792 pairs"),
+        (lambda p, m: (p.groupby("query_id").head(2), m), "judged 24 of 792 pairs of the model"),
         (lambda p, m: (p, m[m["query_id"] != "q105"]), "the model did not"),
         (lambda p, m: (p[p["query_id"] != "q105"], m), "no pair of query 'q105'"),
     ],
