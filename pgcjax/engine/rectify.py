@@ -121,13 +121,15 @@ def rectify(
     signs = draw_votes(pairs, heights(task, rankings, pairs), draws, seed)
     values = score_votes(task, rankings, signs, progress)
     n, every = int(pairs.judged.sum()), len(pairs.judged)
-    scores = _as_scores(
-        values.mean(0),
-        (rankings.run_ids, [*task.request.members[0].tensors.docs]),
-        {"measures": [measure], "draws": draws, "order": order, "missing": "zero"},
+    names = [rankings.run_ids, [*task.request.members[0].tensors.docs]]
+    index = pd.MultiIndex.from_product(names, names=["run_id", "query_id"])
+    table = index.to_frame(index=False).assign(measure=measure)
+    note = (
         f"people judged {n} of {counted(every, 'pair')}; as a random share, by the "
-        f"model's votes: p = {chance:.3g}",
+        f"model's votes: p = {chance:.3g}"
     )
+    about = {"measures": [measure], "draws": draws, "order": order, "missing": "zero"}
+    scores = Scores(table.assign(value=values.mean(0).ravel()), about, (note,))
     return Uncertainty(
         {"replicates": replicates, "resample": "both", "seed": seed},
         run_ids=rankings.run_ids,
@@ -345,17 +347,3 @@ def replicate_means(
     centre = values.mean((0, 2))
     wider = t.isf(0.025, queries - 1) / norm.isf(0.025)
     return centre + (means - centre) * wider * (queries / (queries - 1)) ** 0.5
-
-
-def _as_scores(
-    values: Float64[np.ndarray, "runs queries"],
-    names: tuple[list[str], list[str]],
-    metadata: dict[str, Any],
-    note: str,
-) -> Scores:
-    """Lay scores out as rows."""
-    index = pd.MultiIndex.from_product(names, names=["run_id", "query_id"])
-    table = index.to_frame(index=False)
-    table["measure"], table["value"] = metadata["measures"][0], values.ravel()
-    table = table.sort_values(["run_id", "query_id"], ignore_index=True)
-    return Scores(table, metadata, (note,))
