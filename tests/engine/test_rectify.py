@@ -49,7 +49,7 @@ def test_estimates_are_nearer_to_scores_by_all_votes(drawn, found):
     assert off < before
     assert "people judged 240 of 792 pairs" in found.notes[0]
     means = found.means().set_index("run_id")
-    pd.testing.assert_series_equal(means["mean"], ours.mean(1), check_names=False)
+    pd.testing.assert_series_equal(means["mean"], ours.mean(axis=1), check_names=False)
     assert ((means["low"] < means["mean"]) & (means["mean"] < means["high"])).all()
 
 
@@ -111,7 +111,7 @@ def test_shares_by_lot_are_seldom_refused_and_others_are(drawn):
     ("change", "says"),
     [
         (lambda p, m: (p, m), "people judged 792 of 792 pairs"),
-        (lambda p, m: (p.groupby("query_id").head(2), m), "judged 24 of 792 pairs of the model"),
+        (lambda p, m: (p.groupby("query_id").head(2), m), "judged 24 of 792 pairs"),
         (lambda p, m: (p, m[m["query_id"] != "q105"]), "the model did not"),
         (lambda p, m: (p[p["query_id"] != "q105"], m), "no pair of query 'q105'"),
     ],
