@@ -111,12 +111,8 @@ def uncertainty(
     """
     sources = Sources.of(options)
     leaves = options["leave_out"]
-    for option in context.command.get_params(context) if leaves else ():
-        if option.name in _OF_DRAWS and is_by_hand(context, option.name):
-            raise click.UsageError(f"{option.opts[0]} goes without --leave-out")
-    for option in context.command.get_params(context) if rectify else ():
-        if option.name in _NOT_RECTIFIED and is_by_hand(context, option.name):
-            raise click.UsageError(f"{option.opts[0]} goes without --rectify")
+    _check_alone(context, "--leave-out" * bool(leaves), _OF_DRAWS)
+    _check_alone(context, "--rectify" * bool(rectify), _NOT_RECTIFIED)
     if score_intervals and interval not in REPLICATED_SINGLY:
         kinds = "|".join(REPLICATED_SINGLY)
         raise click.UsageError(f"--score-intervals: expected --interval {kinds}")
@@ -128,14 +124,8 @@ def uncertainty(
         raise click.UsageError("--score-format needs -o FILE")
     resume = options["resume"]
     with working(output, options) as work:
-        from pgcjax.engine.uncertainty import uncertainty as score
-
         options["score_intervals"] = bool(score_intervals)
-        tables = given_judgments(sources.judgments)
-        if rectify:
-            result = _rectified(sources.opened(), rectify, tables, options, work.job)
-        else:
-            result = score(sources.opened(), **tables, **options, job=work.job)
+        result = _scored(sources, rectify, options, work.job)
     scores = result.observed
     if work.first and scores is not None:
         form_of = {"spreadsheet": spreadsheet}
@@ -157,19 +147,30 @@ def uncertainty(
     work.end(resume)
 
 
-def _rectified(
-    runs: Any, people: str, tables: dict[str, Any], options: dict[str, Any], job: "Job"
-) -> "Uncertainty":
-    """Score runs by people's votes, of which --rectify names a part."""
-    from pgcjax.engine.rectify import rectify
+def _check_alone(context: click.Context, asked: str, others: tuple[str, ...]) -> None:
+    """Refuse options that go without one that is asked for."""
+    for option in context.command.get_params(context) if asked else ():
+        if option.name in others and is_by_hand(context, option.name):
+            raise click.UsageError(f"{option.opts[0]} goes without {asked}")
 
+
+def _scored(
+    sources: Sources, people: str | None, options: dict[str, Any], job: "Job"
+) -> "Uncertainty | LeftOut":
+    """Score runs as is asked; with --rectify by votes of people, of which few are."""
+    from pgcjax.engine.rectify import rectify
+    from pgcjax.engine.uncertainty import uncertainty as score
+
+    tables = given_judgments(sources.judgments)
+    if people is None:
+        return score(sources.opened(), **tables, **options, job=job)
     if "preferences" not in tables:
         raise click.UsageError("--rectify needs a model's votes: --prefs")
     measures = [*(options["measures"] or ["PGC"])]
     if len(measures) > 1:
         raise click.UsageError("--rectify is of one measure: name one")
     return rectify(
-        runs,
+        sources.opened(),
         people=people,
         model=tables["preferences"],
         measure=measures[0],

@@ -5,6 +5,7 @@ learnt from the pairs that they judged. Which runs rank it high is asked, too: d
 that do not know it would bring all runs nearer to chance, as errors in votes do.
 """
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,8 +44,6 @@ COMPONENTS = 2
 _KEY = ["query_id", "low", "high"]
 _PRIOR = 4.0  # variance of a slope, of features of mean square 1
 _STEPS = 25  # of Newton's method
-
-Features = Float64[np.ndarray, "pairs features"]
 
 
 class JudgedPairs(NamedTuple):
@@ -119,24 +118,36 @@ def rectify(
             task.runs, task.request.judged, task.request.order, progress=progress
         )
     signs = draw_votes(pairs, heights(task, rankings, pairs), draws, seed)
-    values = score_votes(task, rankings, signs, progress)
+    ascending = np.argsort(rankings.run_ids)
+    values = score_votes(task, rankings, signs, progress)[:, ascending]
     n, every = int(pairs.judged.sum()), len(pairs.judged)
-    names = [rankings.run_ids, [*task.request.members[0].tensors.docs]]
-    index = pd.MultiIndex.from_product(names, names=["run_id", "query_id"])
-    table = index.to_frame(index=False).assign(measure=measure)
     note = (
         f"people judged {n} of {counted(every, 'pair')}; as a random share, by the "
         f"model's votes: p = {chance:.3g}"
     )
     about = {"measures": [measure], "draws": draws, "order": order, "missing": "zero"}
-    scores = Scores(table.assign(value=values.mean(0).ravel()), about, (note,))
+    run_ids, queries = sorted(rankings.run_ids), task.request.members[0].tensors.docs
     return Uncertainty(
         {"replicates": replicates, "resample": "both", "seed": seed},
-        run_ids=rankings.run_ids,
+        run_ids=run_ids,
         mean={measure: values.mean((0, 2))},
         replicates={measure: replicate_means(values, replicates, seed)},
-        observed=scores,
+        observed=_as_scores(values.mean(0), run_ids, queries, about, note),
     )
+
+
+def _as_scores(
+    values: Float64[np.ndarray, "runs queries"],
+    run_ids: list[str],
+    query_ids: Iterable[str],
+    about: dict[str, Any],
+    note: str,
+) -> Scores:
+    """Lay scores out as rows."""
+    names = ["run_id", "query_id"]
+    index = pd.MultiIndex.from_product([run_ids, query_ids], names=names)
+    table = index.to_frame(index=False).assign(measure=about["measures"][0])
+    return Scores(table.assign(value=values.ravel()), about, (note,))
 
 
 def judged_pairs(people: Any, model: Any) -> JudgedPairs:
@@ -184,8 +195,8 @@ def directed(votes: pd.DataFrame) -> pd.DataFrame:
 def both_ways(pairs: JudgedPairs) -> pd.DataFrame:
     """Return a vote for the low document of each pair, then one for each high one."""
     ways = [pairs.table, pairs.table[["query_id", "high", "low"]]]
-    both = pd.concat([way.set_axis(PREFERENCES[:3], axis=1) for way in ways])
-    return both.assign(preference=1.0).reset_index(drop=True)
+    both = [way.set_axis(PREFERENCES[:3], axis=1) for way in ways]
+    return pd.concat(both, ignore_index=True).assign(preference=1.0)
 
 
 def check_sample(pairs: JudgedPairs) -> float:
@@ -295,12 +306,11 @@ def draw_votes(
 
 
 def _fit(
-    features: Features, won: Bool[np.ndarray, " pairs"]
+    features: Float64[np.ndarray, "pairs features"], won: Bool[np.ndarray, " pairs"]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fit a logistic regression without intercept: slopes, and their covariance."""
-    prior = np.eye(features.shape[1]) / _PRIOR
+    prior = information = np.eye(features.shape[1]) / _PRIOR
     slopes = np.zeros(features.shape[1])
-    information = prior
     for _ in range(_STEPS):
         p = expit(features @ slopes)
         information = (features * (p * (1 - p))[:, None]).T @ features + prior
