@@ -85,9 +85,9 @@ def rectify(
     People judged some pairs of each query, drawn by lot. Of the others their votes are
     drawn by a logistic regression on what the model says of the pair, on how often
     either document wins by the model, and on how high runs rank it; ties as often as
-    people say so. A score is the mean over the draws. Several votes of people on a pair
-    are the one that is most frequent. Each replicate is a draw, over queries that are
-    drawn again: intervals are of other queries of the same kind, too.
+    people say so. Of several votes of people on a pair the most frequent one counts.
+    A replicate is a draw, over queries that are drawn again: so intervals are of other
+    queries of the same kind, too.
 
     Args:
         runs: what `read_runs` takes or returns.
@@ -108,25 +108,18 @@ def rectify(
     check_whole("draws", draws, 2)
     check_replicates(replicates, seed)
     pairs = judged_pairs(people, model)
-    chance = check_sample(pairs)
+    note = _told(pairs, check_sample(pairs))
     job = Job(memory=memory, progress=progress)
     both = {"preferences": both_ways(pairs)}
     task = scoring_task(runs, both, [measure], order, False, "zero", job)
     check_preferences(task.request)
     with reading(memory=memory):
-        rankings = read_rankings(
-            task.runs, task.request.judged, task.request.order, progress=progress
-        )
-    signs = draw_votes(pairs, heights(task, rankings, pairs), draws, seed)
-    ascending = np.argsort(rankings.run_ids)
-    values = score_votes(task, rankings, signs, progress)[:, ascending]
-    n, every = int(pairs.judged.sum()), len(pairs.judged)
-    note = (
-        f"people judged {n} of {counted(every, 'pair')}; as a random share, by the "
-        f"model's votes: p = {chance:.3g}"
-    )
+        ranked = read_rankings(task.runs, task.request.judged, order, progress=progress)
+    signs = draw_votes(pairs, heights(task, ranked, pairs), draws, seed)
+    ascending = np.argsort(ranked.run_ids)
+    values = score_votes(task, ranked, signs, progress)[:, ascending]
     about = {"measures": [measure], "draws": draws, "order": order, "missing": "zero"}
-    run_ids, queries = sorted(rankings.run_ids), task.request.members[0].tensors.docs
+    run_ids, queries = sorted(ranked.run_ids), task.request.members[0].tensors.docs
     return Uncertainty(
         {"replicates": replicates, "resample": "both", "seed": seed},
         run_ids=run_ids,
@@ -134,6 +127,12 @@ def rectify(
         replicates={measure: replicate_means(values, replicates, seed)},
         observed=_as_scores(values.mean(0), run_ids, queries, about, note),
     )
+
+
+def _told(pairs: JudgedPairs, chance: float) -> str:
+    n, every = int(pairs.judged.sum()), counted(len(pairs.judged), "pair")
+    share = "as a random share, by the model's votes"
+    return f"people judged {n} of {every}; {share}: p = {chance:.3g}"
 
 
 def _as_scores(
@@ -280,14 +279,7 @@ def draw_votes(
     draws: int,
     seed: int,
 ) -> Int8[np.ndarray, "draws pairs"]:
-    """Draw what people say of all pairs: of those that they judged, what they said.
-
-    Args:
-        pairs: of which votes are drawn.
-        height: as of `heights`.
-        draws: their number.
-        seed: of the random numbers.
-    """
+    """Draw what people say of all pairs: of those that they judged, what they said."""
     features = np.column_stack(
         [pairs.answer, pairs.strength[0] - pairs.strength[1], height]
     )
