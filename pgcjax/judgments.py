@@ -6,6 +6,7 @@ from pgcjax.engine.enough import enough
 from pgcjax.engine.judges import compare_judges as compare_orders
 from pgcjax.engine.next_judgments import NextJudgments
 from pgcjax.engine.next_judgments import next_judgments as next
+from pgcjax.engine.rectify import rectify
 from pgcjax.judging.agreement import (
     compare_agreement,
     grade_agreement,
@@ -81,6 +82,7 @@ __all__ = [
     "panel",
     "predict_context",
     "preferences_from_grades",
+    "rectify",
     "report",
     "resample",
     "share_ties",

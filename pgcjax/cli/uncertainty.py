@@ -8,6 +8,7 @@ from pgcjax.cli.commands import cli
 from pgcjax.cli.formats import format_of, print_findings, print_leaderboard
 from pgcjax.cli.given_scores import give
 from pgcjax.cli.options import (
+    FILE,
     REAL,
     WHOLE,
     choice_option,
@@ -26,12 +27,17 @@ from pgcjax.stats.choices import REPLICATED, REPLICATED_SINGLY
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pgcjax.engine.job import Job
     from pgcjax.stats.anytime import StoppingDecision
     from pgcjax.stats.left_out import LeftOut
     from pgcjax.stats.uncertainty import Uncertainty
 
     Finding = Uncertainty | LeftOut | StoppingDecision
 
+_NOT_RECTIFIED = (
+    *("resample", "leave_out", "score_intervals", "interval", "missing", "verify"),
+    *("qrels", "float32", "resume", "anytime"),
+)
 _OF_DRAWS = ("replicates", "score_intervals", "replicates_output", "top")
 _NOT_ANYTIME = (*_OF_DRAWS, "leave_out", "resample", "interval", "pairs_output")
 _ANYTIME = ("alpha", "ceiling")
@@ -88,6 +94,13 @@ _ANYTIME = ("alpha", "ceiling")
     show_default=True,
     help="Of --anytime: no score can be above it.",
 )
+@click.option(
+    "--rectify",
+    type=FILE,
+    metavar="PEOPLE",
+    help="Votes of people on some pairs of each query, drawn by lot, where --prefs are "
+    "a model's on all: scores are of people's votes, intervals over queries, too.",
+)
 @output_option(
     "Write the difference of each pair of runs, or pairs whose significance changes by "
     "--leave-out",
@@ -110,6 +123,7 @@ def uncertainty(
     form: str | None,
     top: int | None,
     interval: str,
+    rectify: str | None,
     pairs_output: str | None,
     score_intervals: str | None,
     replicates_output: str | None,
@@ -124,7 +138,7 @@ def uncertainty(
     """
     leaves, anytime = options["leave_out"], options["anytime"]
     sources = Sources.of(options, judged=not anytime)
-    _refuse(context, leaves, anytime)
+    _refuse(context, leaves, anytime, rectify)
     if score_intervals and interval not in REPLICATED_SINGLY:
         kinds = "|".join(REPLICATED_SINGLY)
         raise click.UsageError(f"--score-intervals: expected --interval {kinds}")
@@ -136,11 +150,8 @@ def uncertainty(
         raise click.UsageError("--score-format needs -o FILE")
     resume = options["resume"]
     with working(output, options) as work:
-        from pgcjax.engine.uncertainty import uncertainty as score
-
         options["score_intervals"] = bool(score_intervals)
-        tables = given_judgments(sources.judgments)
-        result = score(sources.opened(), **tables, **options, job=work.job)
+        result = _scored(sources, rectify, options, work.job)
     scores = result.observed
     if work.first and scores is None:
         for note in result.notes:
@@ -166,16 +177,50 @@ def uncertainty(
     work.end(resume)
 
 
-def _refuse(context: click.Context, leaves: str | None, anytime: str | None) -> None:
+def _refuse(
+    context: click.Context,
+    leaves: str | None,
+    anytime: str | None,
+    rectify: str | None,
+) -> None:
     """Refuse options that do not go with others that are given."""
     for names, without, given in (
         (_OF_DRAWS, "goes without --leave-out", leaves),
         (_NOT_ANYTIME, "goes without --anytime", anytime),
         (_ANYTIME, "is of --anytime QUESTION", not anytime),
+        (_NOT_RECTIFIED, "goes without --rectify", rectify),
     ):
         for option in context.command.get_params(context) if given else ():
             if option.name in names and is_by_hand(context, option.name):
                 raise click.UsageError(f"{option.opts[0]} {without}")
+
+
+def _scored(
+    sources: Sources, people: str | None, options: dict[str, Any], job: "Job"
+) -> "Finding":
+    """Score runs as is asked; with --rectify by votes of people, of which few are."""
+    from pgcjax.engine.rectify import rectify
+    from pgcjax.engine.uncertainty import uncertainty as score
+
+    tables = given_judgments(sources.judgments)
+    if people is None:
+        return score(sources.opened(), **tables, **options, job=job)
+    if "preferences" not in tables:
+        raise click.UsageError("--rectify needs a model's votes: --prefs")
+    measures = [*(options["measures"] or ["PGC"])]
+    if len(measures) > 1:
+        raise click.UsageError("--rectify is of one measure: name one")
+    return rectify(
+        sources.opened(),
+        people=people,
+        model=tables["preferences"],
+        measure=measures[0],
+        replicates=options["replicates"] or 1000,
+        seed=options["seed"],
+        order=options["order"],
+        memory=job.memory,
+        progress=job.progress,
+    )
 
 
 def _print(result: "Finding", interval: str, form: str | None, top: int | None) -> None:

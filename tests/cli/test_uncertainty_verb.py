@@ -278,3 +278,25 @@ def test_judging_may_stop_by_the_judgments_so_far(pgcjax, demo):
 def test_what_goes_with_anytime(pgcjax, demo, options, message):
     done = pgcjax(*JUDGED, *options)
     assert done.code == 2 and message in done.err
+
+
+def test_votes_of_people_rectify_a_model(pgcjax, demo):
+    judged = package.files.read_preferences("preferences.csv")
+    pair = judged[["doc_id", "other_doc_id"]]
+    key = judged["query_id"] + pair.min(axis=1) + pair.max(axis=1)
+    model = judged["judge"] == "j3"
+    judged[model].to_csv("model.csv", index=False)
+    judged[~model & key.isin(key[model])].to_csv("people.csv", index=False)
+    line = ("uncertainty", "--prefs", "model.csv", "--rectify", "people.csv", "runs")
+    done = pgcjax(*line, "--replicates", "50", "--seed", "2", "--format", "csv")
+    votes = {"people": "people.csv", "model": "model.csv"}
+    found = package.judgments.rectify("runs", **votes, replicates=50, seed=2)
+    assert "people judged 117 of 500 pairs" in done.err
+    table = pd.read_csv(io.StringIO(done.out), comment="#").set_index("run_id")
+    means = found.means().set_index("run_id").loc[table.index]
+    assert table["PGC"].to_numpy() == pytest.approx(means["mean"].to_numpy())
+    for more, says in (
+        (("--resample", "judges"), "--resample goes without --rectify"),
+        (("-m", "PGC", "-m", "PGC(p=0.8)"), "one measure"),
+    ):
+        assert says in pgcjax(*line, *more).err

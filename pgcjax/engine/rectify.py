@@ -1,0 +1,351 @@
+"""PGC by people's votes, of which there are few, with the help of a model's, on all.
+
+The votes that people did not give are drawn: how likely they prefer a document is
+learnt from the pairs that they judged. Which runs rank it high is asked, too: draws
+that do not know it would bring all runs nearer to chance, as errors in votes do.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float64, Int, Int8
+from scipy.special import expit
+from scipy.stats import norm, t
+
+from pgcjax.engine.enough import check_preferences
+from pgcjax.engine.evaluate import ScoringTask, scoring_task
+from pgcjax.engine.job import Job
+from pgcjax.engine.uncertainty import check_replicates
+from pgcjax.engine.variant_batch import VariantGraphs, VariantScores
+from pgcjax.errors import DataError, Progress, check_whole, counted
+from pgcjax.io.reading import reading
+from pgcjax.io.schema import PREFERENCES
+from pgcjax.io.votes.read import read_preferences
+from pgcjax.judging.majority import majority
+from pgcjax.judging.variants import QueryVotes, Variants, drawn_queries
+from pgcjax.stats.scores import Scores
+from pgcjax.stats.uncertainty import Uncertainty
+from pgcjax.tensors.rankings import Rankings, read_rankings
+
+FEWEST = 50
+"""Pairs that people have to judge: the share of ties and three slopes are learnt."""
+
+LEAST = 0.125
+"""Share of the pairs that people have to judge: of fewer there is no simulation."""
+
+NOT_BY_LOT = 0.001
+"""p below which the pairs that people judged are no random share of all."""
+
+COMPONENTS = 2
+"""Ways in which runs differ that may tell what people prefer."""
+
+_KEY = ["query_id", "low", "high"]
+_PRIOR = 4.0  # variance of a slope, of features of mean square 1
+_STEPS = 25  # of Newton's method
+
+
+class JudgedPairs(NamedTuple):
+    """Pairs of documents that a model judged, and people in part.
+
+    Attributes:
+        table: query_id, low and high of each pair, ascending.
+        query: number of the query of each.
+        people: 1 if people prefer the low document, -1, or 0 for a tie.
+        judged: whether people judged it; if not, `people` is 0.
+        answer: the mean of what the model says of it, from -1 to 1.
+        strength: of the low and the high document, the log-odds of its winning a vote
+            of the model.
+    """
+
+    table: pd.DataFrame
+    query: Int[np.ndarray, " pairs"]
+    people: Int8[np.ndarray, " pairs"]
+    judged: Bool[np.ndarray, " pairs"]
+    answer: Float64[np.ndarray, " pairs"]
+    strength: Float64[np.ndarray, "2 pairs"]
+
+
+def rectify(
+    runs: Any,
+    *,
+    people: Any,
+    model: Any,
+    measure: str = "PGC",
+    draws: int = 100,
+    replicates: int = 1000,
+    seed: int = 0,
+    order: str = "trec",
+    memory: str | int | None = None,
+    progress: Progress | None = None,
+) -> Uncertainty:
+    """Estimate the scores by people's votes on all pairs that a model judged.
+
+    People judged some pairs of each query, drawn by lot. Of the others their votes are
+    drawn by a logistic regression on what the model says of the pair, on how often
+    either document wins by the model, and on how high runs rank it; ties as often as
+    people say so. Of several votes of people on a pair the most frequent one counts.
+    A replicate is a draw, over queries that are drawn again: so intervals are of other
+    queries of the same kind, too.
+
+    Args:
+        runs: what `read_runs` takes or returns.
+        people: their votes, on pairs that the model judged, too.
+        model: its votes; several on a pair, such as in both orders, are averaged.
+        measure: PGC of preferences.
+        draws: of the votes that people did not give.
+        replicates: of the means.
+        seed: of the draws and the replicates.
+        order: of documents in a run: `trec`, `clarke` or `rank`.
+        memory: bytes that runs in work, or a file, may take.
+        progress: called with `(stage, done, total)`.
+
+    Raises:
+        DataError: people judged too few pairs, or not by lot, or what the model did
+            not; or a file is malformed. UsageError: an argument is wrong.
+    """
+    check_whole("draws", draws, 2)
+    check_replicates(replicates, seed)
+    pairs = judged_pairs(people, model)
+    note = _told(pairs, check_sample(pairs))
+    job = Job(memory=memory, progress=progress)
+    both = {"preferences": both_ways(pairs)}
+    task = scoring_task(runs, both, [measure], order, False, "zero", job)
+    check_preferences(task.request)
+    with reading(memory=memory):
+        ranked = read_rankings(task.runs, task.request.judged, order, progress=progress)
+    signs = draw_votes(pairs, heights(task, ranked, pairs), draws, seed)
+    ascending = np.argsort(ranked.run_ids)
+    values = score_votes(task, ranked, signs, progress)[:, ascending]
+    about = {"measures": [measure], "draws": draws, "order": order, "missing": "zero"}
+    run_ids, queries = sorted(ranked.run_ids), task.request.members[0].tensors.docs
+    return Uncertainty(
+        {"replicates": replicates, "resample": "both", "seed": seed},
+        run_ids=run_ids,
+        mean={measure: values.mean((0, 2))},
+        replicates={measure: replicate_means(values, replicates, seed)},
+        observed=_as_scores(values.mean(0), run_ids, queries, about, note),
+    )
+
+
+def _told(pairs: JudgedPairs, chance: float) -> str:
+    n, every = int(pairs.judged.sum()), counted(len(pairs.judged), "pair")
+    share = "as a random share, by the model's votes"
+    return f"people judged {n} of {every}; {share}: p = {chance:.3g}"
+
+
+def _as_scores(
+    values: Float64[np.ndarray, "runs queries"],
+    run_ids: list[str],
+    query_ids: Iterable[str],
+    about: dict[str, Any],
+    note: str,
+) -> Scores:
+    """Lay scores out as rows."""
+    names = ["run_id", "query_id"]
+    index = pd.MultiIndex.from_product([run_ids, query_ids], names=names)
+    table = index.to_frame(index=False).assign(measure=about["measures"][0])
+    return Scores(table.assign(value=values.ravel()), about, (note,))
+
+
+def judged_pairs(people: Any, model: Any) -> JudgedPairs:
+    """Read both judges' votes; arguments and errors are as of `rectify`."""
+    given, votes = majority(read_preferences(people)), read_preferences(model)
+    votes = directed(votes[votes["other_doc_id"].notna()])
+    answers = votes.groupby(_KEY)["sign"].mean()
+    asked = directed(given).set_index(_KEY)["sign"]
+    if len(absent := asked.index.difference(answers.index)):
+        query, low, high = absent[0]
+        raise DataError(
+            f"people judged {low!r} and {high!r} of query {query!r}, and the model did "
+            f"not: so it is of {counted(len(absent), 'pair')}",
+            mend="Let the model judge all pairs.",
+        )
+    judged = answers.index.isin(asked.index)
+    table = answers.index.to_frame(index=False)
+    number = pd.factorize(table["query_id"])[0]
+    signs = asked.reindex(answers.index, fill_value=0).to_numpy(np.int8)
+    sides = [
+        votes[["query_id", d]].set_axis(["query_id", "doc_id"], axis=1).assign(won=won)
+        for d, won in (("low", 1 + votes["sign"]), ("high", 1 - votes["sign"]))
+    ]
+    won = pd.concat(sides).groupby(["query_id", "doc_id"])["won"].agg(["sum", "count"])
+    won["sum"] /= 2  # a tie is half a win
+    odds = np.log((won["sum"] + 1) / (won["count"] - won["sum"] + 1))
+    strength = [
+        odds.reindex(pd.MultiIndex.from_frame(table[["query_id", d]])).to_numpy()
+        for d in _KEY[1:]
+    ]
+    return JudgedPairs(
+        *(table, number, signs, judged, answers.to_numpy(), np.array(strength))
+    )
+
+
+def directed(votes: pd.DataFrame) -> pd.DataFrame:
+    """Return query_id, low, high, and sign: of 1 if the low document is preferred."""
+    doc, other = (votes[c].to_numpy(str) for c in PREFERENCES[1:3])
+    low, high = np.where(doc < other, (doc, other), (other, doc))
+    sign = np.sign(votes["preference"].to_numpy()) * np.where(doc < other, 1, -1)
+    columns = (votes["query_id"].to_numpy(str), low, high, sign)
+    return pd.DataFrame(dict(zip([*_KEY, "sign"], columns, strict=True)))
+
+
+def both_ways(pairs: JudgedPairs) -> pd.DataFrame:
+    """Return a vote for the low document of each pair, then one for each high one."""
+    ways = [pairs.table, pairs.table[["query_id", "high", "low"]]]
+    both = [way.set_axis(PREFERENCES[:3], axis=1) for way in ways]
+    return pd.concat(both, ignore_index=True).assign(preference=1.0)
+
+
+def check_sample(pairs: JudgedPairs) -> float:
+    """Test whether the pairs that people judged are a random share of each query's.
+
+    Returns:
+        p: the least of whether the model is sure of the pair, how far apart and how
+        strong its documents are, by Bonferroni; each by the normal approximation of the
+        sum over a sample without replacement from each query.
+
+    Raises:
+        DataError: they are not; or too few, or none of a query.
+    """
+    size, chosen = (np.bincount(pairs.query, w) for w in (None, pairs.judged))
+    if (none := chosen == 0).any():
+        query = pairs.table["query_id"].to_numpy()[none[pairs.query]][0]
+        raise DataError(
+            f"people judged no pair of query {query!r}, which the model judged: so it "
+            f"is of {counted(int(none.sum()), 'query')}",
+            mend="Let people judge some pairs of each query, drawn by lot.",
+        )
+    n, every = int(chosen.sum()), len(pairs.judged)
+    if n < max(FEWEST, LEAST * every) or n == every:
+        raise DataError(
+            f"people judged {n} of {counted(every, 'pair')} of the model",
+            mend=f"At least {FEWEST} are needed, and an eighth; and fewer than all.",
+        )
+    low, high = pairs.strength
+    looks = np.abs(pairs.answer), np.abs(low - high), low + high
+    least = 1.0
+    for look in looks:
+        mean = np.bincount(pairs.query, look) / size
+        centred = look - mean[pairs.query]
+        spread = np.bincount(pairs.query, centred**2) / np.maximum(1, size - 1)
+        variance = float((chosen * (1 - chosen / size) * spread).sum())
+        if variance > 1e-12:
+            z = float(centred[pairs.judged].sum()) / variance**0.5
+            least = min(least, 2 * len(looks) * float(norm.sf(abs(z))))
+    if least < NOT_BY_LOT:
+        raise DataError(
+            "the pairs that people judged are no random share of each query's, by the "
+            f"model's votes (p = {least:.2g})",
+            mend="Draw them by lot: not those that are hard, near or at the top.",
+        )
+    return least
+
+
+def heights(
+    task: ScoringTask, rankings: Rankings, pairs: JudgedPairs
+) -> Float64[np.ndarray, "pairs components"]:
+    """Compute how much higher runs rank the low document of each pair.
+
+    By the weight of its rank: the mean over the runs, and the `COMPONENTS` principal
+    components of what runs differ from it.
+    """
+    tensors = task.request.members[0].tensors
+    retrieved = rankings.retrieved(tensors.docs)
+    runs, parts = len(rankings.run_ids), []
+    for query, docs in tensors.docs.items():
+        near, weight = retrieved[query], np.zeros((len(docs), runs))
+        rank = np.minimum(near.rank, len(tensors.weights) - 1)
+        run = np.repeat(np.arange(runs), near.count)
+        weight[near.vertex, run] = tensors.weights[rank] / tensors.weights[0]
+        parts.append(weight - weight.mean(0))
+    height = np.concatenate(parts)
+    mean = height.mean(1, keepdims=True)
+    left, size, _ = np.linalg.svd(height - mean, full_matrices=False)
+    height = np.concatenate([mean, (left * size)[:, :COMPONENTS]], axis=1)
+    names = [(query, doc) for query, docs in tensors.docs.items() for doc in docs]
+    place = pd.MultiIndex.from_tuples(names)
+    low, high = (
+        place.get_indexer(pd.MultiIndex.from_frame(pairs.table[["query_id", d]]))
+        for d in _KEY[1:]
+    )
+    return height[low] - height[high]
+
+
+def draw_votes(
+    pairs: JudgedPairs,
+    height: Float64[np.ndarray, "pairs components"],
+    draws: int,
+    seed: int,
+) -> Int8[np.ndarray, "draws pairs"]:
+    """Draw what people say of all pairs: of those that they judged, what they said."""
+    features = np.column_stack(
+        [pairs.answer, pairs.strength[0] - pairs.strength[1], height]
+    )
+    scale = np.sqrt((features**2).mean(0))
+    features = features / np.where(scale > 1e-9, scale, 1.0)
+    decided = pairs.judged & (pairs.people != 0)
+    slopes, spread = _fit(features[decided], pairs.people[decided] > 0)
+    random = np.random.Generator(np.random.Philox(seed))
+    slopes = random.multivariate_normal(slopes, spread, draws, method="cholesky")
+    n, ties = int(pairs.judged.sum()), int((pairs.judged & ~decided).sum())
+    tie = random.beta(ties + 0.5, n - ties + 0.5, (draws, 1)) if ties else 0.0
+    shape = draws, len(features)
+    prefers = np.where(random.random(shape) < expit(slopes @ features.T), 1, -1)
+    signs = np.where(random.random(shape) < tie, 0, prefers)
+    return np.where(pairs.judged, pairs.people, signs).astype(np.int8)
+
+
+def _fit(
+    features: Float64[np.ndarray, "pairs features"], won: Bool[np.ndarray, " pairs"]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fit a logistic regression without intercept: slopes, and their covariance."""
+    prior = information = np.eye(features.shape[1]) / _PRIOR
+    slopes = np.zeros(features.shape[1])
+    for _ in range(_STEPS):
+        p = expit(features @ slopes)
+        information = (features * (p * (1 - p))[:, None]).T @ features + prior
+        gradient = features.T @ (won - p) - prior @ slopes
+        slopes = slopes + np.linalg.solve(information, gradient)
+    return slopes, np.linalg.inv(information)
+
+
+def score_votes(
+    task: ScoringTask,
+    rankings: Rankings,
+    signs: Int8[np.ndarray, "variants pairs"],
+    progress: Progress | None = None,
+) -> Float64[np.ndarray, "variants runs queries"]:
+    """Score runs by votes on pairs, of which the preferences of a task are both ways.
+
+    A query without any preference scores 0.
+    """
+    votes = QueryVotes(task.request.tables["preferences"])
+    counts = np.concatenate([signs > 0, signs < 0], axis=1).astype(np.int64)
+
+    def of_query(query: str, part: slice) -> np.ndarray:
+        return counts[part][:, votes.rows[query]]
+
+    graphs = VariantGraphs(task.request.members[0], votes)
+    batch = VariantScores(graphs, Variants(range(len(signs)), of_query), "votes")
+    return np.nan_to_num(batch.score(rankings, progress)[:, 0])
+
+
+def replicate_means(
+    values: Float64[np.ndarray, "draws runs queries"], number: int, seed: int
+) -> Float64[np.ndarray, "replicates runs"]:
+    """Average draws, one after the other, over queries that are drawn again.
+
+    So that few queries have intervals as wide as Student's t, replicates are as much
+    further from their mean: as n queries vary less than the population that they are
+    of, and as the quantile of t is above that of the normal distribution.
+    """
+    draws, runs, queries = values.shape
+    often = drawn_queries(seed, number, queries)
+    means = np.empty((number, runs))
+    for k in range(draws):
+        means[k::draws] = often[k::draws] @ values[k].T / queries
+    centre = values.mean((0, 2))
+    wider = t.isf(0.025, queries - 1) / norm.isf(0.025)
+    return centre + (means - centre) * wider * (queries / (queries - 1)) ** 0.5
