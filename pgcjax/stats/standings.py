@@ -24,7 +24,7 @@ class Standings(Result):
         table: doc_id; strength (log-odds), error, low and high (95 % by default); rank;
             rank_low and rank_high (ranks that it may have: those of all hold together
             at the level) and tier, as of `compare`; votes; won (of these, a tie half).
-            Errors, ranges of ranks and tiers are empty with votes on 2 to 49 queries.
+            Errors, ranges of ranks and tiers are empty with votes on 2 to 19 queries.
         wins: share of the votes that the row won over the column, a tie half; NaN where
             they did not meet.
         met: number of votes of each pair.
