@@ -28,7 +28,8 @@ import pandas as pd
 from benchmarks.harness import facts, write_sections
 from benchmarks.studies.calibration import COVER, data, random_of, share
 from benchmarks.studies.options import file_options
-from pgcjax.stats import groups, procedures, tests
+from pgcjax.judging.rank_ranges import places
+from pgcjax.stats import procedures, tests
 
 ALPHA = 0.05
 B = 1000
@@ -241,7 +242,7 @@ def _of_family(
     true, seen = (np.sign(m[first] - m[second]) for m in (truth, mean))
     different = np.zeros((len(truth), len(truth)), bool)
     different[pairs] = different[pairs[::-1]] = hit
-    placed = groups.places(different, mean)
+    placed = places(different, mean)
     return {
         "found": float(((seen == true) & hit)[true != 0].mean()),
         "wrong": float((hit & (seen != true)).any()),

@@ -100,6 +100,29 @@ def strengths(table: pd.DataFrame) -> pd.DataFrame:
     return board.table.set_index("doc_id")
 
 
+def pgc(table: pd.DataFrame) -> pd.DataFrame:
+    """Score each model by PGC: of each instruction, a run of its answer alone."""
+    query = table["instruction"].astype(str)
+    answers = pd.DataFrame({"run_id": table["generator_2"], "query_id": query})
+    answers = answers.assign(doc_id=table["generator_2"], score=1.0)
+    votes = answers[["query_id", "doc_id"]].assign(other_doc_id=table["generator_1"])
+    votes["preference"] = np.sign(table["won"] - 0.5).astype(int)
+    scores = pgcjax.evaluate(answers, preferences=votes, measures=["PGC"])
+    return scores.matrix("PGC")
+
+
+def worth_of_wins(table: pd.DataFrame, scores: pd.DataFrame) -> list[list[Any]]:
+    """Compare PGC of answers that won and did not, by how many models won."""
+    won = table.pivot(index="generator_2", columns="instruction", values="won") > 0.5
+    won, rows = won.set_axis(won.columns.astype(str), axis=1), []
+    scores = scores.loc[won.index, won.columns]
+    of = [scores.where(won).mean() - scores.where(~won).mean(), won.sum()]
+    for low, high in ((1, 3), (4, 10), (11, 50)):
+        worth = of[0][of[1].between(low, high)]
+        rows.append([f"{low} to {high}", len(worth), f"{worth.mean():.3f}"])
+    return rows
+
+
 def beside(name: str, published: pd.Series, rates: pd.Series) -> list[Any]:
     """Compare an order of models with the published one."""
     rates = rates.reindex(published.index)
@@ -136,7 +159,9 @@ def main(data: Path, output: Path | None) -> None:
     by_row = difficulty[table["row"]]
     raw = 100 * table.groupby("generator_2")["won"].mean()
     fitted = strengths(table)
+    by_pgc = pgc(table)
     orders = {
+        "PGC of each answer alone": 100 * by_pgc.mean(axis=1),
         "win rate, plain Bradley-Terry": raw,
         "Bradley-Terry, fit --by all": fitted["raw_strength"],
         "... --covariate longer": fitted["strength"],
@@ -146,6 +171,10 @@ def main(data: Path, output: Path | None) -> None:
     }
     rows = [beside(name, published, rates) for name, rates in orders.items()]
     report.table("beside the published length-controlled rates", COLUMNS, rows)
+    rho = stats.spearmanr(by_pgc.mean(axis=1), raw.reindex(by_pgc.index)).statistic
+    report.say(f"Spearman's rho of PGC with the win rate: {rho:.4f}")
+    columns = ["models that won an instruction", "instructions", "PGC of a win, more"]
+    report.table("What a win is worth", columns, worth_of_wins(table, by_pgc))
     missing = table["generator_2"].value_counts()
     missing = missing[missing < table["instruction"].nunique()].sort_index()
     report.say(f"models of fewer instructions: {missing.to_dict()}")

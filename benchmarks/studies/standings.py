@@ -13,9 +13,14 @@ from typing import Any
 import click
 import numpy as np
 import pandas as pd
+from scipy import stats
 
-import pgcjax
 from benchmarks.harness import Report, facts
+from benchmarks.studies import covariates
+from pgcjax.judging.bradley_terry import compared_votes, fit_strengths
+from pgcjax.judging.covariates import Covariates
+from pgcjax.judging.models import PRIOR
+from pgcjax.judging.rank_ranges import places, told_apart
 
 CASES = (  # systems, queries, votes on each, spread of strengths, of these by query
     (8, 50, 20, 0.0, 0.8),
@@ -26,6 +31,25 @@ CASES = (  # systems, queries, votes on each, spread of strengths, of these by q
     (8, 50, 20, 0.5, 0.8),
     (20, 200, 20, 0.5, 0.8),
     (8, 1, 400, 0.0, 0.0),
+)
+FEW = (  # of queries, where errors are of the jackknife
+    (4, 20, 5, 0.0, 0.8),
+    (8, 20, 5, 0.0, 0.0),
+    (8, 20, 20, 0.0, 0.8),
+    (8, 20, 20, 0.0, 1.5),
+    (8, 30, 20, 0.0, 0.8),
+    (20, 20, 20, 0.0, 0.8),
+    (20, 30, 40, 0.0, 0.8),
+    (8, 20, 20, 0.5, 0.8),
+    (20, 49, 20, 0.0, 0.8),
+    (4, 1, 20, 0.0, 0.0),
+    (8, 1, 40, 0.0, 0.0),
+)
+EFFECTS = ((4, 20, 10), (8, 20, 20), (8, 30, 5))  # systems, queries, votes
+OWN_ANSWERS = (  # cases of `covariates`
+    (2, 6, 20, 10, 1.0, 0.0),
+    (4, 6, 20, 5, 2.0, 0.0),
+    (4, 6, 20, 5, 1.0, 0.7),
 )
 COLUMNS = ["systems", "queries", "votes on each", "spread", "by query", "hold", "width"]
 
@@ -52,25 +76,54 @@ def case(worlds: int, seed: int, *of: Any) -> list[Any]:
     held, widths = [], []
     for world in range(worlds):
         table, true = arena(np.random.default_rng((seed, world)), *of)
-        board = pgcjax.judgments.standings(table, draws=2000, seed=world).table
-        strength = true[board["doc_id"].str[1:].astype(int)]
+        votes = compared_votes(table)  # what `standings` does, without reading
+        fit, one_set = fit_strengths(votes, PRIOR), np.zeros(len(votes.names), int)
+        freedom, drawn = int(votes.clusters.max()), {"draws": 2000, "seed": world}
+        apart = told_apart(fit.strength, fit.covariance, one_set, freedom, **drawn)
+        low, high, _ = places(apart, fit.strength)
+        strength = true[[int(name[1:]) for name in votes.names]]
         above = (strength > strength[:, None]).sum(1)  # equal ones have all ranks
         reach = (strength >= strength[:, None]).sum(1)
-        low, high = board["rank_low"].to_numpy(), board["rank_high"].to_numpy()
         held.append(((low <= above + 1) & (reach <= high)).all())
         widths.append((high - low + 1).mean())
     return [*of, f"{100 * np.mean(held):.1f} %", f"{np.mean(widths):.1f}"]
 
 
+def effect(worlds: int, seed: int, n: int, queries: int, votes: int) -> list[Any]:
+    """Count intervals that hold a covariate's effect, 0 in the mean of queries."""
+    held = []
+    for world in range(worlds):
+        rng = np.random.default_rng((seed, world))
+        table, _ = arena(rng, n, queries, votes, 0.5, 0.8)
+        x, slope = rng.normal(0, 1, len(table)), rng.normal(0, 0.5, queries)
+        query = table["query_id"].str[1:].astype(int)
+        swayed = rng.random(len(table)) < np.abs(np.tanh(slope[query] * x))
+        sign = np.where(swayed, np.sign(slope[query] * x), table["preference"])
+        data = Covariates(("x",), x[:, None], np.ones(1))
+        voted = compared_votes(table.assign(preference=sign))
+        fit = fit_strengths(voted, PRIOR, data)
+        reach = stats.t.isf(0.025, queries - 1) * fit.beta_error[0]
+        held.append(abs(fit.beta[0]) <= reach)
+    return [n, queries, votes, f"{100 * np.mean(held):.1f} %"]
+
+
 @click.command()
+@click.option("--few", is_flag=True, help="Of 20 to 49 queries.")
 @click.option("--worlds", default=400, show_default=True)
 @click.option("--seed", default=0, show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path))
-def main(worlds: int, seed: int, output: Path | None) -> None:
+def main(few: bool, worlds: int, seed: int, output: Path | None) -> None:
     """Simulate arenas."""
     report = Report()
-    rows = [case(worlds, seed, *of) for of in CASES]
+    rows = [case(worlds, seed, *of) for of in (FEW if few else CASES)]
     report.table(f"{worlds} made-up arenas each, ranks at 95 %", COLUMNS, rows)
+    if few:
+        rows = [effect(worlds, seed, *of) for of in EFFECTS]
+        columns = ["systems", "queries", "votes on each", "hold"]
+        report.table("95 % intervals of a covariate's effect", columns, rows)
+        rows = [covariates.case(worlds, seed, *of) for of in OWN_ANSWERS]
+        columns = [*covariates.COLUMNS, *covariates.FOUND]
+        report.table("... of own answers' advantage", columns, rows)
     if output:
         command = ["python", "-m", "benchmarks.studies.standings", *sys.argv[1:]]
         report.save(output, facts(command))

@@ -6,6 +6,8 @@ import glob
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +25,7 @@ from pgcjax.io.containers import (
 from pgcjax.io.fast_columns import Regular
 from pgcjax.io.folders import is_document
 from pgcjax.io.in_memory import in_hand, is_frame, no_file, no_table
+from pgcjax.io.reading import chosen
 from pgcjax.io.remote import each, is_remote, path_of, unreadable
 from pgcjax.io.schema import Origin, Origins
 from pgcjax.later import pd
@@ -120,6 +123,19 @@ def _in_folder(
     return wanted, others
 
 
+class Pipe(type(Path())):
+    """A pipe, which can be read but once: so its content is kept."""
+
+    @cached_property
+    def _content(self) -> bytes:
+        with super().open("rb") as file:
+            return file.read(chosen().memory + 1)
+
+    def open(self, *mode: Any, **options: Any) -> Any:
+        """Open the content for reading, again and again."""
+        return BytesIO(self._content)
+
+
 def _find(source: Source) -> tuple[Sequence[Path], bool]:
     """List the files of a name, none hidden of a folder, and say whether it is one."""
     source = os.path.expanduser(os.fspath(source))
@@ -127,7 +143,7 @@ def _find(source: Source) -> tuple[Sequence[Path], bool]:
     if path.is_dir():
         return [f for f in path.iterdir() if f.is_file() and f.name[0] != "."], True
     if path.exists():
-        return [path], False
+        return [Pipe(path) if path.is_fifo() else path], False
     paths = map(Path, glob.glob(source, recursive=True))
     files = [path for path in paths if path.is_file()]
     if not files:
@@ -182,8 +198,8 @@ def read_by_any(
     try:
         return read()
     except DataError as refusal:
-        # A pipe can be read but once.
-        if format != "auto" or isinstance(refusal, TooLargeError) or not path.is_file():
+        there = isinstance(path, Pipe) or path.is_file()
+        if format != "auto" or isinstance(refusal, TooLargeError) or not there:
             raise
         from pgcjax.io.plugin_readers import by_content
 

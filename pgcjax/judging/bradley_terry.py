@@ -1,5 +1,6 @@
 """Bradley-Terry over all queries at once, with covariates, by Newton's method."""
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -12,9 +13,10 @@ from pgcjax.errors import DataError
 from pgcjax.io.weights import weights_of
 from pgcjax.judging.covariates import Covariates, check_collinear
 
-CLUSTERS = 50
+CLUSTERS = 20
 """Queries from which errors and ranks hold in simulation: see docs/models.md."""
 
+_FEW = 50  # clusters below which errors are of the jackknife: others are too small
 _STEPS = 100  # of Newton's method, which needs about ten
 _NEAR = 1e-10
 _ENDLESS = 20.0  # log-odds of what tells all votes
@@ -111,7 +113,8 @@ def fit_strengths(
         errors: whether to compute the covariance; else it is NaN.
 
     Source: Bradley and Terry 1952; errors clustered by query (Liang and Zeger 1986),
-    m / (m - 1) times for m clusters.
+    m / (m - 1) times for m clusters; of fewer than 50 the jackknife, in one step
+    (Bell and McCaffrey 2002).
 
     Raises:
         UsageError: a covariate cannot be told from others, or from strengths.
@@ -134,8 +137,15 @@ def fit_strengths(
     strength, beta, sharpness = np.split(at, [n, n + k])
     # Nothing but the prior tells of the mean of strengths, which is 0.
     inverse[:n] -= inverse[:n].mean(axis=0)
-    spread = model.spread(at) if errors else np.nan
-    covariance = inverse @ (spread + np.diag(precision)) @ inverse.T
+    covariance = inverse @ np.diag(precision) @ inverse.T
+    if not errors:
+        covariance[:] = np.nan
+    elif int(model.cluster.max()) + 1 < _FEW:
+        moves = model.left_out(at, precision)
+        moves[:, :n] -= moves[:, :n].mean(axis=1, keepdims=True)
+        covariance += moves.T @ moves * (1 - 1 / len(moves))
+    else:
+        covariance += inverse @ model.spread(at) @ inverse.T
     converged &= np.abs(beta).max(initial=0) < _ENDLESS
     return StrengthFit(strength, beta, sharpness, covariance, converged)
 
@@ -166,15 +176,20 @@ class _Likelihood:
         group: np.ndarray | None,
     ):
         pair = votes.first * len(votes.names) + votes.second
-        order = np.argsort(pair, kind="stable")
-        self.first, self.second, self.won, self.weight, self.cluster, pair = (
-            column[order] for column in (*votes[1:5], votes.clusters, pair)
-        )
-        self.documents, self.count = len(votes.names), len(order)
-        self.x = np.zeros((self.count, 0)) if x is None else x[order]
-        self.group = np.zeros(self.count, int) if group is None else group[order]
+        self.documents = len(votes.names)
+        self.first, self.second, self.won, self.weight = votes[1:5]
+        self.cluster = votes.clusters
+        self.x = np.zeros((len(pair), 0)) if x is None else x
+        self.group = np.zeros(len(pair), int) if group is None else group
         self.groups = int(self.group.max(initial=0))
-        new = np.r_[True, np.diff(pair) > 0]
+        self.keep(np.argsort(pair, kind="stable"))
+
+    def keep(self, rows: np.ndarray) -> None:
+        """Keep some votes, those of a pair together."""
+        for name in ("first", "second", "won", "weight", "cluster", "x", "group"):
+            setattr(self, name, getattr(self, name)[rows])
+        pair = self.first * self.documents + self.second
+        self.count, new = len(pair), np.r_[True, np.diff(pair) > 0]
         self.starts, self.number = np.flatnonzero(new), np.cumsum(new) - 1
 
     def rows(self, at: np.ndarray, some: slice) -> _Rows:
@@ -224,6 +239,20 @@ class _Likelihood:
         both, strengths = by_document[2:], np.diag(each.sum(1)) - each
         curvature = np.block([[strengths, both.T], [both, gram]])
         return np.r_[by_document[0], slope], curvature
+
+    def left_out(
+        self, at: np.ndarray, precision: np.ndarray
+    ) -> Float64[np.ndarray, "clusters parameters"]:
+        """Return how far parameters move, in one step, without each of the clusters."""
+        _, total = self.derivatives(at)
+        moves = []
+        for cluster in range(int(self.cluster.max()) + 1):
+            part = copy(self)
+            part.keep(self.cluster == cluster)
+            slope, curvature = part.derivatives(at)
+            without = total - curvature + np.diag(precision)
+            moves.append(np.linalg.pinv(without, hermitian=True) @ slope)
+        return np.array(moves) - np.mean(moves, axis=0)
 
     def spread(self, at: np.ndarray) -> Float64[np.ndarray, "parameters parameters"]:
         """Return how far slopes spread: their products, added up over clusters."""

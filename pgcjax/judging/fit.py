@@ -17,10 +17,12 @@ from pgcjax.judging.comparisons import Comparisons, compared, links
 from pgcjax.judging.covariates import Covariates, covariates_of, reading_covariates
 from pgcjax.judging.joint import FitSetting, Joint, fit_jointly
 from pgcjax.judging.models import PRIOR, check_prior, fitted, refuse_one_way
+from pgcjax.judging.rank_ranges import rank_columns, told_apart
 from pgcjax.judging.votes import read_judgments
 
 _FITTED = ("bt", "davidson")  # likelihoods; the others count
 _DIGITS = 6  # of a search that ends where slopes are small
+_RANKED = 50  # queries of which each gets ranges of ranks: the largest take 0.1 s each
 _WIDE = 2.0  # spread of strengths above which their intervals do not hold
 _Z = 1.959963984540054  # of 95 % intervals
 
@@ -32,10 +34,12 @@ class Fit(Result):
     Attributes:
         table: a row for each document: query_id, aspect (if each is fitted by itself),
             doc_id, strength, of `bt` and `davidson` its standard error and 95 %
-            interval (error, low, high), rank (in its query, 1 is best), votes, linked
-            and both_ways: numbers of the sets, in its query, of documents that
-            comparisons link, and that wins link both ways; with covariates raw_strength
-            and raw_rank, of the same model without them.
+            interval (error, low, high), rank (in its query, 1 is best), of `bt`
+            rank_low, rank_high and tier (as of `standings`: those of a query hold
+            together at 95 %; empty where a note says so), votes, linked and both_ways:
+            numbers of the sets, in its query, of documents that comparisons link, and
+            that wins link both ways; with covariates raw_strength and raw_rank, of the
+            same model without them.
         effects: a row for each of what sways judges, and for ties: aspect, effect
             (`first`, `longer`, `tie`, a covariate), log_odds, error, low, high; with
             covariates unit, the difference that log_odds is of.
@@ -100,7 +104,7 @@ def fit(
         raise UsageError("no aspect is named: preferences have no column aspect")
     options = {"aspects": by == "aspect", "judges": reliability}
     data = compared(table, **options, sway=sways, **about, unit=FINE)
-    result = _by_query(data, settings, progress)
+    result = _by_query(data, settings, progress, table)
     if not covariates:
         return result
     raw = fit(table, model, by=by, reliability=reliability, prior=prior).table
@@ -111,7 +115,10 @@ def fit(
 
 
 def _by_query(
-    data: Comparisons, settings: dict[str, Any], progress: Progress | None
+    data: Comparisons,
+    settings: dict[str, Any],
+    progress: Progress | None,
+    table: pd.DataFrame,
 ) -> Fit:
     """Fit strengths of the documents of each query by themselves."""
     model, prior = settings["model"], settings["prior"]
@@ -127,13 +134,59 @@ def _by_query(
         joint = None
         strength, error = fitted(data, model, prior or PRIOR, progress)
     names = (*sway, *(["tie"] if model == "davidson" else []))
+    ranks, notes = {}, []
+    if model == "bt":
+        spread = joint.spread if joint else np.full(data.groups, prior or PRIOR)
+        simple = not (sway or reliability)
+        ranks, notes = _rank_ranges(table, data, spread if simple else None)
     return Fit(
-        _documents(data, strength, error, model),
+        _documents(data, strength, error, model, ranks),
         settings,
-        tuple(_notes(data, model, prior, joint)),
+        (*_notes(data, model, prior, joint), *notes),
         effects=_effects(data, joint, names),
         judges=_judges(data, joint if reliability else None),
     )
+
+
+def _rank_ranges(
+    table: pd.DataFrame, data: Comparisons, spread: np.ndarray | None
+) -> tuple[dict[str, pd.Series], list[str]]:
+    """Bound the ranks in each query by its votes, which are taken for independent.
+
+    Args:
+        table: votes.
+        data: the same, counted.
+        spread: prior standard deviation of strengths of each group; None: strengths
+            depend on what queries share.
+    """
+    keys, n = _keys(data), len(data.items)
+    queries = data.items.groupby(keys)
+    none = rank_columns(None, np.zeros(n))
+    lacking = "ranges of ranks and tiers are empty: "
+    if spread is None:
+        return none, [f"{lacking}strengths hang on what queries share; by all has them"]
+    if queries.ngroups > _RANKED:
+        return none, [f"{lacking}they are of {_RANKED} queries at most, or by all"]
+    columns, few = [], 0
+    rows = table[table["other_doc_id"].notna()]
+    rows = rows.assign(**{key: rows[key].fillna("") for key in keys}).groupby(keys)
+    for key, items in queries:
+        votes, different = compared_votes(rows.get_group(key)), None
+        places = items.index.to_numpy()
+        linked = data.linked[places]
+        found = fit_strengths(votes, float(spread[data.group[places[0]]]))
+        if len(votes.won) >= CLUSTERS:
+            errors = found.strength, found.covariance, linked, len(votes.won) - 1
+            different = told_apart(*errors)
+        few += different is None
+        of_query = rank_columns(different, found.strength)
+        columns.append(pd.DataFrame(of_query).set_axis(items.index))
+    together = pd.concat(columns)
+    ranges = {str(name): column for name, column in together.items()}
+    if not few:
+        return ranges, []
+    of = f"of {few} of {counted(len(columns), 'query')}, " if len(columns) > 1 else ""
+    return ranges, [f"{of}{lacking}errors need {CLUSTERS} votes on a query"]
 
 
 def _check(
@@ -180,7 +233,10 @@ def _of_all(
     error = np.sqrt(np.maximum(fitted_all.covariance.diagonal(), 0))
     if clusters < CLUSTERS:
         error = np.full(len(error), np.nan)
-        notes.append(f"errors need {CLUSTERS} queries, or a single one")
+        notes.append(
+            f"errors, ranges of ranks and tiers need {CLUSTERS} queries, or as many "
+            "votes on a single one: votes on a query may hang together"
+        )
     notes += _unknown(covariates)
     wins, n = votes.wins(), len(votes.names)
     first, second = np.nonzero(wins + wins.T)
@@ -190,6 +246,11 @@ def _of_all(
     strength = _interval("strength", fitted_all.strength, error[:n], z)
     items = pd.DataFrame({"doc_id": votes.names, **strength})
     items["rank"] = _ranks(items["strength"])
+    different = None
+    if clusters >= CLUSTERS:
+        errors = fitted_all.strength, fitted_all.covariance[:n, :n], linked
+        different = told_apart(*errors, clusters - 1)
+    items = items.assign(**rank_columns(different, fitted_all.strength))
     items["votes"] = np.round(wins.sum(0) + wins.sum(1), _DIGITS)
     items = items.assign(linked=linked + 1, both_ways=both_ways + 1)
     if names:
@@ -221,7 +282,11 @@ def _keys(data: Comparisons) -> list[str]:
 
 
 def _documents(
-    data: Comparisons, strength: np.ndarray, error: np.ndarray, model: str
+    data: Comparisons,
+    strength: np.ndarray,
+    error: np.ndarray,
+    model: str,
+    ranks: Mapping[str, pd.Series],
 ) -> pd.DataFrame:
     table, keys, n = data.items, _keys(data), len(data.items)
     votes = (data.won + data.lost + data.tied) / data.unit
@@ -231,6 +296,7 @@ def _documents(
         table = table.assign(strength=strength)
     table["rank"] = table.groupby(keys)["strength"].rank("min", ascending=False)
     table["rank"] = table["rank"].astype(np.int64)
+    table = table.assign(**ranks)
     table["votes"] = sum(np.bincount(i, votes, n) for i in (data.first, data.second))
     for name, number in (("linked", data.linked), ("both_ways", data.both_ways)):
         component = table.assign(number=number).groupby(keys)["number"]

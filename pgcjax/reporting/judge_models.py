@@ -15,7 +15,8 @@ _LEFT_OUT = ["query_id", "aspect", "linked", "both_ways"]
 def lines(fit: Fit) -> Iterator[str]:
     """Print documents of each query, the best first; what sways; judges."""
     keys = [c for c in ("query_id", "aspect") if c in fit.table]
-    groups = fit.table.groupby(keys or fit.table.index * 0, sort=False)
+    table = fit.table.dropna(axis=1, how="all")
+    groups = table.groupby(keys or table.index * 0, sort=False)
     for number, (_, rows) in enumerate(groups):
         if number == SHOWN:
             break

@@ -32,7 +32,7 @@ class Circularity(Result):
             the other runs), lift (the same with people's scores on the judge's scale),
             low and high (over queries, of level 1 - 2 alpha: all low ends hold together
             with chance 1 - alpha), p_queries (likewise, one-sided), p_runs (one-sided,
-            that other runs differ as much, by Holm) and lifted.
+            that other runs differ as much, by Holm) and lifted (p_runs below alpha).
         runs: all runs: run_id, named, judge, corrected (less the lift, of named ones),
             people, rank_judge, rank_corrected, rank_people; the best for people first.
     """
@@ -54,9 +54,9 @@ def circular(
     """Test whether a judge lifts runs that were made with it, or with its family.
 
     The judge's mean scores of the other runs are a line over people's: a lift is how
-    far a named run is above it. It has to be more than chance of queries (max-t, by
-    `compare`), and more than other runs are above or below that line: a judge differs
-    from people on honest runs, too.
+    far a named run is above it. It has to be more than other runs are above or below
+    that line, by chance of queries and as a judge differs from people on honest runs,
+    too. Beside it stands whether it is more than chance of queries alone (max-t).
 
     Args:
         judge: scores by the judge, as of `compare`.
@@ -90,8 +90,8 @@ def circular(
         pd.DataFrame(columns).join(by_queries).assign(p_runs=tests.adjust(p, "holm"))
     )
     table["difference"] = table["judge"] - table["people"] - (y - x)[~named].mean()
-    both = table[["p_queries", "p_runs"]].max(axis=1)
-    table["lifted"] = (both < alpha) & (table["lift"] > 0)
+    # Distances of other runs vary with the queries, too: p over queries adds nothing.
+    table["lifted"] = table["p_runs"] < alpha
     about = {"version": __version__, "measure": matrix.measure, **settings}
     about |= {"judge_runs": names[: int(named.sum())], "slope": slope}
     about |= {"runs": len(run_ids), "queries": len(matrix.query_ids)}

@@ -12,6 +12,7 @@ from pgcjax._version import __version__
 from pgcjax.errors import Progress, UsageError, counted, listed, refuse_arguments
 from pgcjax.io.reading import memory_limit, reading
 from pgcjax.io.result import names_at
+from pgcjax.judging.rank_ranges import rank_columns
 from pgcjax.later import stats
 from pgcjax.stats import groups, intervals, procedures, tests
 from pgcjax.stats.findings import Comparison, tested
@@ -346,7 +347,7 @@ def _comparison(
             **differences.of_runs,
             "rank": np.searchsorted(np.sort(-means), -means) + 1,
             # They hold together only if no pair is wrong, but with chance alpha.
-            **groups.columns(different if made.simultaneous else None, means),
+            **rank_columns(different if made.simultaneous else None, means),
             "groups": pd.Series(letters, range(len(means)), dtype="str"),
             **more_of_runs,
         }

@@ -54,8 +54,8 @@ class Comparison(Result):
             0 if it is exact). Both tables have more columns if human scores
             rectified a model's: those of `Rectified.columns`.
         runs: a row per run: run_id, mean, low, high (Student's t), rank (1 best, equal
-            means share one), rank_low, rank_high and tier (of `stats.groups.places`:
-            all of them hold together; empty with baselines, and where p is corrected
+            means share one), rank_low, rank_high and tier (of `rank_ranges.places`: all
+            of them hold together; empty with baselines, and where p is corrected
             for no family of pairs), groups (runs that share a letter are not
             significantly different; empty with baselines). Of systems also repeats,
             repeat_sd and query_sd: standard deviations of means over repeats, and of

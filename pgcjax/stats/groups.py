@@ -1,10 +1,7 @@
-"""What follows from the significant pairs of runs: letters, ranks and tiers."""
-
-from typing import NamedTuple
+"""Letters of runs, from which pairs of them are significant."""
 
 import numpy as np
-import pandas as pd
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float
 
 Different = Bool[np.ndarray, "runs runs"]
 Means = Float[np.ndarray, " runs"]
@@ -89,51 +86,3 @@ def name(i: int) -> str:
         i, rest = divmod(i - 1, 26)
         text = chr(ord("a") + rest) + text
     return text
-
-
-class RankRanges(NamedTuple):
-    """Ranges of ranks, 1 the best, and tiers that follow from significant pairs.
-
-    If no significant pair is wrong, all of them hold together.
-
-    Attributes:
-        low: 1 more than the runs that are significantly better.
-        high: as many as there are runs, less those that are significantly worse.
-        tier: of the longest row of runs, each significantly better than the next, that
-            ends with the run, its length: so many runs less one are truly better.
-    """
-
-    low: Int64[np.ndarray, " runs"]
-    high: Int64[np.ndarray, " runs"]
-    tier: Int64[np.ndarray, " runs"]
-
-
-def places(different: Different, means: Means) -> RankRanges:
-    """Bound the true rank of each run by its significant pairs, and give it a tier.
-
-    Runs of one tier are not significantly different, and a run of a lower tier is
-    significantly below a run of the tier above.
-
-    Args:
-        different: whether each two runs are; symmetric.
-        means: of the runs.
-
-    Source: Mogstad, Romano, Shaikh and Wilhelm 2024, section 3.
-    """
-    means = np.asarray(means)
-    better = np.asarray(different, bool) & (means[None, :] > means[:, None])
-    low = 1 + better.sum(1)
-    high = len(means) - better.sum(0)
-    tier = np.ones(len(means), np.int64)
-    for run in np.argsort(-means, kind="stable"):
-        if better[run].any():
-            tier[run] = 1 + tier[better[run]].max()
-    return RankRanges(low, high, tier)
-
-
-def columns(different: Different | None, means: Means) -> dict[str, pd.Series]:
-    """Lay `places` out as rank_low, rank_high and tier; empty where pairs are None."""
-    none = np.full((3, len(means)), None)
-    ranges = none if different is None else places(different, means)
-    names = ("rank_low", "rank_high", "tier")
-    return {n: pd.Series(x, dtype="Int64") for n, x in zip(names, ranges, strict=True)}

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float64
 from scipy import sparse
 from scipy.special import stdtrit
 
@@ -13,10 +12,8 @@ from pgcjax.errors import UsageError, counted
 from pgcjax.io.result import Result
 from pgcjax.judging.bradley_terry import CLUSTERS, compared_votes, fit_strengths
 from pgcjax.judging.models import PRIOR, check_prior
+from pgcjax.judging.rank_ranges import rank_columns, told_apart
 from pgcjax.judging.votes import read_judgments
-from pgcjax.stats import groups
-
-_BLOCK = 500  # draws at once: all pairs of 100 documents take 20 MB
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +24,7 @@ class Standings(Result):
         table: doc_id; strength (log-odds), error, low and high (95 % by default); rank;
             rank_low and rank_high (ranks that it may have: those of all hold together
             at the level) and tier, as of `compare`; votes; won (of these, a tie half).
-            Errors, ranges of ranks and tiers are empty with votes on 2 to 49 queries.
+            Errors, ranges of ranks and tiers are empty with votes on 2 to 19 queries.
         wins: share of the votes that the row won over the column, a tie half; NaN where
             they did not meet.
         met: number of votes of each pair.
@@ -80,14 +77,14 @@ def standings(
     note += f"{counted(queries, 'query')}; "
     different = None
     if freedom + 1 >= CLUSTERS:
-        apart = linked[:, None] != linked
-        different = _different(strength, covariance, apart, freedom, level, draws, seed)
+        errors = strength, covariance, linked, freedom
+        different = told_apart(*errors, level=level, draws=draws, seed=seed)
         table = table.assign(**_interval(strength, covariance, freedom, level))
         note += f"ranks of all hold together at {100 * level:g} %"
     else:
         table[["error", "low", "high"]] = np.nan
         note += f"errors and ranks need {CLUSTERS} queries, or a single one"
-    table = table.assign(**groups.columns(different, strength), won=wins.sum(1))
+    table = table.assign(**rank_columns(different, strength), won=wins.sum(1))
     table = table.sort_values(["rank", "doc_id"], ignore_index=True)
     met, order = wins + wins.T, table["doc_id"].tolist()
     share = np.divide(wins, met, out=np.full_like(met, np.nan), where=met > 0)
@@ -97,33 +94,6 @@ def standings(
     )
     about = {"prior": prior, "level": level, "draws": draws, "seed": seed}
     return Standings(table, about, (note,), wins=wins, met=met)
-
-
-def _different(
-    strength: Float64[np.ndarray, " n"],
-    covariance: Float64[np.ndarray, "n n"],
-    apart: Bool[np.ndarray, "n n"],
-    freedom: int,
-    level: float,
-    draws: int,
-    seed: int,
-) -> Bool[np.ndarray, "n n"]:
-    """Tell documents apart, all pairs together; not those that no votes link."""
-    n, variance = len(strength), covariance.diagonal()
-    square = np.maximum(variance[:, None] + variance - 2 * covariance, 1e-300)
-    error = np.sqrt(np.where(apart | np.eye(n, dtype=bool), np.inf, square))
-    values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0))
-    random, (i, j) = np.random.default_rng(seed), np.triu_indices(n, 1)
-    largest = []
-    for done in range(0, draws, _BLOCK):
-        size = min(_BLOCK, draws - done)
-        drawn = random.standard_normal((size, n)) @ root.T
-        drawn /= np.sqrt(random.chisquare(freedom, (size, 1)) / freedom)
-        t = np.abs(drawn[:, i] - drawn[:, j]) / error[i, j]
-        largest.append(t.max(1, initial=0.0))
-    most = np.quantile(np.concatenate(largest), level)
-    return np.abs(strength[:, None] - strength) / error > most
 
 
 def _table(names: list[str], strength: np.ndarray, wins: np.ndarray) -> pd.DataFrame:

@@ -13,7 +13,8 @@ from pgcjax._version import __version__
 from pgcjax.errors import DataError, UsageError, check_choice
 from pgcjax.io.result import Result, computed, names_at, stacked
 from pgcjax.io.scores.door import read_replicate_means
-from pgcjax.stats import groups, intervals, tests
+from pgcjax.judging.rank_ranges import places
+from pgcjax.stats import intervals, tests
 from pgcjax.stats.choices import REPLICATED
 from pgcjax.stats.orders import tau_b
 from pgcjax.stats.rounding import NOISE
@@ -148,9 +149,9 @@ class Uncertainty(Result):
 
         Runs are told apart that differ by more than the largest difference that
         replicates, each run less its mean over them, put between any two runs, in
-        1 - alpha of them. All that follows is as `stats.groups.places` says: all true
-        ranks are in their ranges, and so many runs less one as the tier of a run are
-        truly better, with that probability. Fewer than 1 / alpha replicates tell no
+        1 - alpha of them. All that follows is as `judging.rank_ranges.places` says: all
+        true ranks are in their ranges, and so many runs less one as the tier of a run
+        are truly better, with that probability. Fewer than 1 / alpha replicates tell no
         runs apart.
 
         Returns:
@@ -161,7 +162,7 @@ class Uncertainty(Result):
         least = told_apart(drawn, alpha)
         apart = np.abs(observed[:, None] - observed) - least
         noise = NOISE * np.nanmax(np.abs(observed), initial=0.0)
-        ranges = groups.places(apart > noise, observed)
+        ranges = places(apart > noise, observed)
         order = np.lexsort([np.arange(len(observed)), -observed])
         table = pd.DataFrame(
             {

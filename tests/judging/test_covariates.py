@@ -44,7 +44,7 @@ def test_the_model_is_that_of_statsmodels():
     """Coefficients and errors clustered by query, of votes, ties and probabilities."""
     random = np.random.default_rng(1)
     count, n = 2000, 5
-    a, query = random.integers(0, n, count), random.integers(0, 40, count)
+    a, query = random.integers(0, n, count), random.integers(0, 60, count)
     b = (a + random.integers(1, n, count)) % n
     table = pd.DataFrame(
         {
@@ -71,7 +71,7 @@ def test_the_model_is_that_of_statsmodels():
     map_to = np.eye(n + 3)[[*range(n - 1), n, n + 1, n + 2]]
     map_to[: n - 1, n - 1] = -1
     error = np.sqrt(np.diag(map_to @ fit.covariance @ map_to.T))
-    assert np.allclose(error, expected.bse * np.sqrt(40 / 39), rtol=0, atol=1e-6)
+    assert np.allclose(error, expected.bse * np.sqrt(60 / 59), rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("by", ["all", "query"])

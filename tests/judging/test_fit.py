@@ -304,7 +304,7 @@ def test_what_cannot_be_compared_is_said():
     rows = [("q", "a", "b", 1), ("q", "b", "c", 1), ("q", "c", "b", 1)]
     rows += [("q", "x", "y", 0), ("p", "a", "b", 0)]
     found = pgcjax.judgments.fit(pd.DataFrame(rows, columns=names), prior=2.5)
-    assert found.notes == (
+    assert found.notes[:2] == (
         "of 1 of 2 queries, nothing links all documents: those of different sets "
         "(linked) are not compared",
         "of 1 of 3 sets of documents, wins do not link all both ways: how far those "

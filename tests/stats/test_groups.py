@@ -5,7 +5,8 @@ from helpers.twins import replicates as twin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgcjax.stats.groups import letters, memberships, name, places
+from pgcjax.judging.rank_ranges import places
+from pgcjax.stats.groups import letters, memberships, name
 
 seeds = st.integers(0, 10**6)
 

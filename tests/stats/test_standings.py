@@ -35,6 +35,31 @@ def test_strengths_are_those_of_the_twin_and_of_fit():
     assert board["strength"].to_dict() == pytest.approx(fitted.to_dict(), abs=1e-5)
 
 
+def test_a_fit_has_the_ranks_of_standings():
+    """Over all queries, and of one query: ranges, tiers and what they need."""
+    table, _ = made_up(spread=2.0)
+    ranks = ["rank_low", "rank_high", "tier"]
+    one = table.assign(query_id="q")
+    cases = [(table, {"by": "all"}), (one, {"prior": 2.5}), (one, {"by": "all"})]
+    for votes, options in cases:
+        board = pgcjax.judgments.standings(votes).table.set_index("doc_id")
+        fit = pgcjax.judgments.fit(votes, **options).table.set_index("doc_id")
+        assert board["tier"].max() > 1
+        pd.testing.assert_frame_equal(board[ranks], fit.loc[board.index, ranks])
+    apart = pd.concat([one, one.assign(query_id="p", preference=-one["preference"])])
+    tiers = pgcjax.judgments.fit(apart).table.groupby("query_id")["tier"].max()
+    assert (tiers > 1).all()
+    lack = [(one[:19], {}, "errors need 20 votes on a query")]
+    lack += [(pd.concat([one[:9], apart[-800:]]), {}, "of 1 of 2 queries, ranges")]
+    lack += [(table, {}, "of 50 queries at most, or by all")]
+    swayed = one.assign(first=one["doc_id"])
+    lack += [(swayed, {"remove": ["first"]}, "strengths hang on what queries share")]
+    lack += [(table[:100], {"by": "all"}, "need 20 queries, or as many votes on a")]
+    for votes, options, note in lack:
+        fit = pgcjax.judgments.fit(votes, **options)
+        assert note in fit.notes[-1] and fit.table["tier"].isna().any()
+
+
 def test_errors_are_of_queries_whose_votes_hang_together():
     """Three equal votes on each of 60 queries, 40 of them for a: p is 2/3."""
     table = pd.DataFrame({"query_id": [f"q{i}" for i in range(60)] * 3})
@@ -45,6 +70,19 @@ def test_errors_are_of_queries_whose_votes_hang_together():
     spread = (40 * (3 * 1 / 3) ** 2 + 20 * (3 * 2 / 3) ** 2) * 60 / 59
     assert found["strength"]["a"] == pytest.approx(np.log(2) / 2)
     assert found["error"]["a"] == pytest.approx(np.sqrt(spread) / (2 * curvature))
+
+
+def test_errors_of_few_queries_are_of_the_jackknife():
+    """One step without each query, of two documents and no prior."""
+    table, _ = made_up(2, queries=20, votes=5)
+    found = pgcjax.judgments.standings(table, prior=np.inf).table.set_index("doc_id")
+    won = np.where(table["doc_id"] == "s000", 1, -1) * table["preference"]
+    gap = found["strength"]["s000"] - found["strength"]["s001"]
+    p = 1 / (1 + np.exp(-gap))
+    left = ((1 + won) / 2 - p).groupby(table["query_id"]).sum()
+    moves = left / (95 * p * (1 - p))  # 100 votes, 5 of which are on each query
+    error = np.sqrt(19 / 20 * ((moves - moves.mean()) ** 2).sum()) / 2
+    assert found["error"]["s000"] == pytest.approx(error)
 
 
 def test_wins_and_votes_are_counted():
@@ -59,7 +97,7 @@ def test_wins_and_votes_are_counted():
     assert table["won"].to_dict() == {"a": 2, "b": 1.5, "c": 0.5}
     assert table["rank"].to_dict()["a"] == 1
     assert table[["low", "high", "rank_low", "rank_high"]].isna().all(axis=None)
-    assert "errors and ranks need 50 queries" in board.notes[0]
+    assert "errors and ranks need 20 queries" in board.notes[0]
 
 
 def test_documents_that_no_votes_link_are_not_told_apart():

@@ -24,6 +24,9 @@ from pgcjax.later import pd
 NOTHING, EACH = "-", "*"
 _TEXT = 30  # characters from which cells are text that somebody wrote, and no answers
 _FEW = 8  # words that a column of answers may have, at least
+_GAMES = {"g1_winner", "g2_winner", "turn"}
+_MT_BENCH = {"question_id", "model_a", "model_b", "winner", "judge", "turn"}
+_MT_BENCH |= {"conversation_a", "conversation_b"}
 _FAMILIES = ("winner", "p_a", "p_b", "p_tie")
 """Roles that may name the end of several columns, one for each aspect or judge."""
 
@@ -121,6 +124,7 @@ def find_roles(
     frame = frame.loc[:, ~frame.columns.duplicated()]
     roles = Roles(header, frame, kind, pair.ends, of, meant)
     _beside(roles)
+    _turns(roles)
     _query(roles)
     _covariates(roles)
     _of_each_side(roles)
@@ -184,12 +188,21 @@ def _sides(header: Header, of: dict[str, str]) -> tuple[Pair, str] | None:
     if len(free) > 1 and any(kind != WON for _, kind in free):
         # Winner and loser are answers where two documents stand beside them.
         free = [s for s in free if s[0].ends != ("winner", "loser")] or free
+    if len(free) > 1:  # winner_model_a and winner_model_b say which sides they are of
+        answers = {w[1:] for w in header.words.values() if w[:1] == ("winner",)}
+        of_answers = [
+            s for s in free if all(header.words[c] in answers for c in s[0].columns)
+        ]
+        free = of_answers if len(of_answers) == 1 else free
     if len(free) > 1:
         names = [" and ".join(pair.columns) for pair, _ in free]
         (one, other), kind = free[0][0].columns, free[0][1]
         both = (
             {"winner": one, "loser": other} if kind == WON else {"a": one, "b": other}
         )
+        if not header.first((*layouts.NAMES["query_id"], *layouts.SURE_QUERIES), ()):
+            if guess := header.first(layouts.QUERIES, ()):
+                both["query_id"] = guess
         raise header.error(
             f"has more than one pair of columns to compare: {listed(names, 4)}",
             f"Name them: {header.options(**both)}",
@@ -220,6 +233,16 @@ def _beside(roles: Roles) -> None:
             of["number"] = of.pop("tie")  # as `next` writes it: which draw it was
     if roles.kind == CANONICAL:
         of |= {x: x for x in ("length", "other_length") if header.get(x) == x}
+
+
+def _turns(roles: Roles) -> None:
+    """Find the turn in files of MT-Bench, an aspect; elsewhere it may be a count."""
+    columns = {*roles.header.columns}
+    if "aspect" in {*roles.header.named, *roles.of}:
+        return
+    if columns == _MT_BENCH or columns >= _GAMES:
+        roles.frame = roles.frame.assign(turn="turn " + roles.frame["turn"].map(str))
+        roles.of["aspect"] = "turn"
 
 
 def _query(roles: Roles) -> None:

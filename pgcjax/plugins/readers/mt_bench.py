@@ -4,8 +4,8 @@ mt_bench_human_judgments (huggingface.co/datasets/lmsys/mt_bench_human_judgments
 model_a, model_b, winner, judge, turn) and `gpt-4_pair.jsonl`
 (github.com/lm-sys/FastChat, fastchat/llm_judge/common.py, `play_a_match_pair`: model_1,
 model_2, and a winner of each of two games, the second with model_2 shown first). Both
-are read without this reader, too, which adds the turn as an aspect, `turn 1`, and GPT-4
-as the judge.
+are read without this reader, too, the turn as an aspect, `turn 1`; it adds GPT-4 as the
+judge.
 """
 
 from __future__ import annotations
