@@ -3,7 +3,7 @@
 Documents that a run did not retrieve are tied behind it. The peel of a run stops where
 their order decides; from there it goes on once for each document that may be first,
 and peels that come to the same state are one: so a score is exact, however many orders
-there are. A query and run with more than `STATES` of these states has drawn orders.
+there are. A query and run whose ties lead to more than `STATES` of them has drawn ones.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
 
 STATES = 100
-"""Most states of a query and run; beyond, orders are drawn."""
+"""Most documents among which ties of a query and run leave to choose, over all peels
+that they lead to; with more, orders are drawn."""
 
 _LANES = 256  # peels of a call, padded: a program is compiled for each size of graphs
 
@@ -87,7 +88,11 @@ class Spread(NamedTuple):
 
 
 class TieBatch(Batch):
-    """Measures of the same graphs, weights and orders: mean, least, greatest score."""
+    """Measures of the same graphs, weights and orders: mean, least, greatest score.
+
+    Attributes:
+        cyclic: the queries whose graphs have cycles: in others, ties decide nothing.
+    """
 
     def __init__(self, members: Sequence[Member], setting: BatchSetting):
         """Group the graphs.
@@ -104,6 +109,7 @@ class TieBatch(Batch):
         seconds = plan.PER_WORD * squares * self._tensors.n  # of a run
         self.most_runs = max(16, int(plan.settings.seconds / max(seconds, 1e-9)))
         self._groups = [*_groups(graphs, setting.budget)]
+        self.cyclic = [column for columns, _ in self._groups for column in columns]
         self._drawn: set[tuple[str, str]] = set()
 
     def score(
@@ -256,14 +262,14 @@ class _Tree:
         n, seed = self._tensors.n, self._tensors.seed
         sums = np.zeros((len(pairs), n), np.int64)
         query = pairs // self._runs
-        for here in (query == i for i in np.unique(query)):
-            graph = self._graphs[query[here][0]]
+        for here in (np.flatnonzero(query == i) for i in np.unique(query)):
+            graph = self._graphs[query[here[0]]]
             order = np.tile(np.arange(self._size, dtype=np.int32), (n, 1))
             order[:, : len(graph)] = drawn(graph.query_id, len(graph), n, seed=seed)
-            for row in np.flatnonzero(here):
-                pair = np.full(n, pairs[row])
-                mode = np.full(n, ORDERED, np.int32)
-                sums[row] = self._advance(pair, self._start(pair), mode, order).gain
+            pair, order = np.repeat(pairs[here], n), np.tile(order, (len(here), 1))
+            mode = np.full(len(pair), ORDERED, np.int32)
+            stop = self._advance(pair, self._start(pair), mode, order)
+            sums[here] = stop.gain.reshape(len(here), n)
         return sums
 
     def _advance(
@@ -298,7 +304,9 @@ class _Tree:
         A phase of sources ends in the same state whatever their order: so a peel goes
         on from there once, and others go through the phase, for its documents alone.
         """
-        tied = stop.tied.any(1) & (states[peels.pair] <= STATES)
+        width = stop.tied.sum(1)
+        np.add.at(states, peels.pair, width)
+        tied = (width > 0) & (states[peels.pair] <= STATES)
         phase = np.flatnonzero(tied & stop.sources & ~peels.within)
         mode = np.full(len(phase), CLOSE, np.int32)
         before = PeelState(*(x[phase] for x in stop.state))
@@ -328,7 +336,6 @@ class _Tree:
         found.within[len(phase) :] = within[parent]
         chance = np.concatenate([np.zeros(len(phase)), chance])
         found, child = _merged(found)
-        np.add.at(states, found.pair, 1)
         return found, Links(origin, child, chance)
 
     def _first(
