@@ -364,7 +364,7 @@ class PreferenceJob:
         return np.array([t.total / t.counted for t in tallies.values()])
 
 
-TIES = ("min", "mean", "max")
+TIES = ("min", "mean", "max", "error")
 
 
 def tie_batch(graphs: Mapping[str, Graph], p: float, depth: int, n: int) -> Any:
@@ -405,16 +405,14 @@ def each_order(
     Of graphs whose vertices stand in another order, ties are decided by that order.
     """
     from pgcjax.engine.tied_orders import drawn
-    from pgcjax.judging.variants import BLOCK
 
     docs = {query: graph.doc_ids for query, graph in graphs.items()}
     own = rankings.retrieved(docs)
-    for k in range(n):
-        block, turn = divmod(k, BLOCK)
+    orders = {q: drawn(q, len(graph), n, seed=0) for q, graph in graphs.items()}
+    for turn in range(n):
         places, renamed = {}, {}
         for query, graph in graphs.items():
-            size = len(graph)
-            place = drawn(query, size, size, seed=0, block=block).place[turn]
+            place = orders[query][turn]
             wins = graph.wins.copy()
             wins[:, :2] = place[wins[:, :2]]
             places[query], renamed[query] = place, Graph(query, docs[query], wins)

@@ -231,7 +231,6 @@ MOST_LINES = 60
 # Each function that is longer, and why.
 LONG = {
     "cli/reporting.py: report": "a parameter for each of its 24 options",
-    "engine/tie_batch.py: tie_program": "a program of JAX over the same arrays",
     "kernels/exact.py: extreme_overlap": "a loop of JAX, whose state its parts share",
     "kernels/rbo_ties.py: of_ties": "sums of JAX over the same arrays of one pair",
 }

@@ -8,6 +8,7 @@ that leaves undecided, and what all rankings that contradict the fewest judgment
 import json
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +36,29 @@ def widths(folder: Path, orders: tuple[int, ...]) -> Iterator[dict[str, Any]]:
         plain = ours.scores(graphs, rankings, P, DEPTH)
         for n in orders:
             batch = ours.tie_batch(graphs, P, DEPTH, n)
-            least, mean, greatest = batch.score(rankings)
+            least, mean, greatest, _ = batch.score(rankings)
             outside = (plain < least) | (plain > greatest)
             row = {"judgments": name, "runs": plain.shape[0], "n": n}
             row |= _of_scores(least, greatest)
             row |= {"outside": outside.mean(), "off": np.abs(plain - mean).mean()}
             yield row | _of_pairs(plain, least, greatest)
+
+
+def shares(folder: Path) -> Iterator[dict[str, Any]]:
+    """Count the scores that ties leave alone, that are exact, and of drawn orders."""
+    for name, graphs, rankings in _collections(folder):
+        batch = ours.tie_batch(graphs, P, DEPTH, SHOWN)
+        least, _, greatest, error = batch.score(rankings)
+        drawn = error > 0
+        yield {
+            "judgments": name,
+            "scores": drawn.size,
+            "without cycles": 1 - len(batch.cyclic) / len(graphs),
+            "moved": (greatest > least).mean(),
+            "drawn": drawn.mean(),
+            "mean error": error[drawn].mean() if drawn.any() else 0.0,
+            "most error": error.max(),
+        }
 
 
 def together(folder: Path, n: int) -> Iterator[dict[str, Any]]:
@@ -119,27 +137,35 @@ def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     """Give the tables of docs/ties.md, in Markdown."""
     head = "scores that move | mean range | 90th percentile | widest"
     head += " | of means: 90th percentile | pairs"
+    yield "| judgments | scores | graphs without cycles | drawn | mean error | most |"
+    yield "|---" * 6 + "|"
+    for row in found.get("shares", ()):
+        parts = (f"{100 * row[name]:.1f} %" for name in ("without cycles", "drawn"))
+        errors = f"{row['mean error']:.5f} | {row['most error']:.5f}"
+        numbers = f"{row['scores']:,} | {' | '.join(parts)} | {errors}"
+        yield f"| {row['judgments']} | {numbers} |"
+    yield ""
     yield f"| judgments | n | {head} |"
     yield "|---" * 8 + "|"
-    for row in found["widths"]:
+    for row in found.get("widths", ()):
         yield f"| {row['judgments']} | {row['n']} | {_widths(row)} |"
     yield ""
     yield "| judgments | n | PGC outside of the range | difference from mean |"
     yield "|---" * 4 + "|"
-    for row in found["widths"]:
+    for row in found.get("widths", ()):
         outside = f"{100 * row['outside']:.2f} %"
         yield f"| {row['judgments']} | {row['n']} | {outside} | {row['off']:.5f} |"
     yield ""
     yield "| judgments | pairs | undecided, if both have one order | as PGC, by one |"
     yield "|---" * 4 + "|"
-    for row in found["together"]:
+    for row in found.get("together", ()):
         kept = f"{100 * row['kept by one order']:.2f} %"
         counts = f"{row['pairs']} | {row['undecided']} | {kept}"
         yield f"| {row['judgments']} | {counts} |"
     yield ""
     yield f"| judgments | proven | {head} | PGC outside |"
     yield "|---" * 9 + "|"
-    for row in found["exact"]:
+    for row in found.get("exact", ()):
         proven = f"{row['proven']} of {row['queries']}"
         if row["proven"]:
             outside = f"{100 * row['outside']:.0f} %"
@@ -154,22 +180,29 @@ def _widths(row: dict[str, Any]) -> str:
     )
 
 
+PARTS = {
+    "shares": shares,
+    "widths": partial(widths, orders=ORDERS),
+    "together": partial(together, n=SHOWN),
+    "exact": exact,
+}
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @file_options
 @click.option("--data", "folder", type=Path, default=SHARED / "data", metavar="DIR")
-def main(output: Path | None, folder: Path, made: Path | None) -> None:
+@click.option("--part", "parts", multiple=True, type=click.Choice([*PARTS]))
+def main(
+    output: Path | None, folder: Path, made: Path | None, parts: tuple[str, ...]
+) -> None:
     """Score public runs by many orders of what they lack."""
     if made:
         click.echo("\n".join(tables(json.loads(made.read_text()))))
         return
-    found = {
-        "widths": [*widths(folder, ORDERS)],
-        "together": [*together(folder, SHOWN)],
-        "exact": [*exact(folder)],
-    }
+    found = {part: [*PARTS[part](folder)] for part in parts or PARTS}
     click.echo("\n".join(tables(found)))
     if output:
-        about = facts(["python", "-m", "benchmarks.studies.ties"])
+        about = facts(["python", "-m", "benchmarks.studies.ties", *parts])
         write_sections(output, about, found)
         click.echo(f"wrote {output}", err=True)
 

@@ -1,74 +1,98 @@
-"""Graphs × rankings × orders of what a run lacks → mean, least and greatest scores.
+"""Graphs × rankings → mean, least and greatest score over orders of what a run lacks.
 
-Documents that a run did not retrieve are tied behind it. Orders of these are one more
-axis of the tiles: graphs and runs are laid out once, and of the sums by single orders
-none leaves the device.
+Documents that a run did not retrieve are tied behind it. The peel of a run stops where
+their order decides; from there it goes on once for each document that may be first,
+and peels that come to the same state are one: so a score is exact, however many orders
+there are. A query and run whose ties lead to more than `STATES` of them has drawn ones.
 """
 
-import math
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float64, Int64
+from jaxtyping import Float64
 
-from pgcjax.engine import plan, tiles
+from pgcjax.engine import plan
 from pgcjax.engine.batch import Batch, BatchSetting, Member
 from pgcjax.engine.peel_batch import PeelGraphs, PeelTiles
-from pgcjax.engine.tied_orders import blocks, drawn, listed, padded
-from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram
+from pgcjax.engine.tied_orders import Known, drawn, first_rung, still_known
+from pgcjax.engine.tiles import TileBatch
 from pgcjax.errors import Progress
-from pgcjax.judging.variants import BLOCK
-from pgcjax.kernels import peel_ties
-from pgcjax.kernels.peel_ties import DocumentOrder
-from pgcjax.later import Array, jax, jnp
-from pgcjax.runtime.devices import default_backend
-from pgcjax.tensors.adjacency import Form, WideGraphs
-from pgcjax.tensors.flat_runs import Where, by_place, by_vertex
-from pgcjax.tensors.padding import blank
+from pgcjax.kernels import ABSENT, peel_ties
+from pgcjax.kernels.peel_ties import CLOSE, ORDERED, PeelState, Stop
+from pgcjax.later import jax
+from pgcjax.reference.pgc import tied_pgc_of
+from pgcjax.runtime.programs import Program
+from pgcjax.tensors.graphs import Graph, dense
+from pgcjax.tensors.padding import padded_size
 
 if TYPE_CHECKING:
+    from pgcjax.measures.measure import Case
     from pgcjax.tensors.rankings import Rankings
 
-_HALF = 31  # bits: sums are added up in two halves, for which 64 bits are enough
-_MOST = np.iinfo(np.int64).max
-_PLACES = 2**23  # of orders and runs that a device other than a CPU peels at once
+STATES = 100
+"""Most documents among which ties of a query and run leave to choose, over all peels
+that they lead to; with more, orders are drawn."""
+
+_LANES = 256  # peels of a call, padded: a program is compiled for each size of graphs
+
+
+class Peels(NamedTuple):
+    """Peels that go on from where ties decided, by number.
+
+    Attributes:
+        pair: which query and run.
+        state: what is left.
+        within: whether a peel is of one phase of sources alone.
+        known: what earlier ties say of the order.
+    """
+
+    pair: np.ndarray
+    state: PeelState
+    within: np.ndarray
+    known: list[Known]
+
+
+class Links(NamedTuple):
+    """How the values of peels follow from those of the peels that they lead to.
+
+    Attributes:
+        parent: number of the peel that stopped.
+        child: number of the one that went on from there.
+        chance: of that one among others; they are alternatives. 0 where it goes on
+            after a phase of sources, whatever happened in that.
+    """
+
+    parent: np.ndarray
+    child: np.ndarray
+    chance: np.ndarray
 
 
 class Spread(NamedTuple):
-    """Sums of weights by several orders.
+    """Sums of RBO weights over orders, for `[runs, queries]`.
 
     Attributes:
-        least: of them.
-        greatest: of them.
-        high: their upper halves, added up ...
-        low: ... and their lower halves.
-        count: how many orders there are.
+        mean: of the sums, and ...
+        min: the least and ...
+        max: the greatest of them.
+        error: standard error of the mean; 0 where it is exact.
+        drawn: where orders were drawn.
     """
 
-    least: Int64[Any, "*queries runs"]
-    greatest: Int64[Any, "*queries runs"]
-    high: Int64[Any, "*queries runs"]
-    low: Int64[Any, "*queries runs"]
-    count: Int64[Any, "*queries runs"]
-
-    @classmethod
-    def alone(cls, sums: Array) -> "Spread":
-        """Take the sums by the one order there is."""
-        return cls(sums, sums, *_halves(sums), jnp.ones_like(sums))
-
-    def of(self, ties: str) -> Int64[np.ndarray, "*queries runs"]:
-        """Return the mean, rounded to a whole weight, or the least or greatest sum."""
-        if ties != "mean":
-            return self.least if ties == "min" else self.greatest
-        count = np.maximum(self.count, 1)
-        whole, rest = np.divmod(self.high, count)
-        return (whole << _HALF) + ((rest << _HALF) + self.low + count // 2) // count
+    mean: np.ndarray
+    min: np.ndarray
+    max: np.ndarray
+    error: np.ndarray
+    drawn: np.ndarray
 
 
 class TieBatch(Batch):
-    """Measures of the same graphs, weights and orders: mean, least, greatest score."""
+    """Measures of the same graphs, weights and orders: mean, least, greatest score.
+
+    Attributes:
+        cyclic: the queries whose graphs have cycles: in others, ties decide nothing.
+    """
 
     def __init__(self, members: Sequence[Member], setting: BatchSetting):
         """Group the graphs.
@@ -78,127 +102,61 @@ class TieBatch(Batch):
             setting: what may be used.
         """
         self.members, self._tensors = members, members[0].tensors
-        self.docs = self._tensors.docs
+        self.docs, self._budget = self._tensors.docs, setting.budget
         graphs = self._tensors.graphs
         self._graphs = PeelGraphs(graphs, keep=setting.keep, budget=setting.budget)
-        squares = sum(len(graph) ** 2 for graph in self._tensors.graphs.values())
+        squares = sum(len(graph) ** 2 for graph in graphs.values())
         seconds = plan.PER_WORD * squares * self._tensors.n  # of a run
         self.most_runs = max(16, int(plan.settings.seconds / max(seconds, 1e-9)))
+        self._groups = [*_groups(graphs, setting.budget)]
+        self.cyclic = [column for columns, _ in self._groups for column in columns]
+        self._drawn: set[tuple[str, str]] = set()
 
     def score(
         self, rankings: "Rankings", progress: Progress | None = None
     ) -> Float64[np.ndarray, "measures runs queries"]:
-        """Add up RBO weights by each order, and normalise what the measures ask for."""
-        runs = len(rankings.run_ids)
+        """Add up RBO weights over orders, and normalise what the measures ask for."""
         spread = self._spread(rankings, progress)
         sizes = np.array([len(docs) for docs in self.docs.values()])
-        scores = np.zeros((len(self.members), runs, len(self.docs)))
-        for values, member in zip(scores, self.members, strict=True):
+        names = [*self.docs]
+        for run, query in zip(*np.nonzero(spread.drawn), strict=True):
+            self._drawn.add((rankings.run_ids[run], names[query]))
+        scores = np.zeros((len(self.members), *spread.mean.shape))
+        for place, member in enumerate(self.members):
             tensors = member.tensors
-            values[...] = tensors.finish(spread.of(tensors.ties).T, sizes)
+            scores[place] = tensors.finish(getattr(spread, tensors.ties), sizes)
+            errors = tensors.finish(spread.error, sizes)[spread.drawn]
+            tensors.errors.extend(errors.tolist())
         return scores
 
-    def tiles(self, rankings: "Rankings") -> list["TieTiles"]:
-        """The peels by each block of orders."""
-        return [
-            TieTiles(self._graphs, rankings, self._tensors, block)
-            for block in blocks(self._tensors.n)
-        ]
+    def tiles(self, rankings: "Rankings") -> list[TileBatch]:
+        """The peel of all graphs by one order: how many states follow is not known."""
+        return [PeelTiles(self._graphs, rankings, self._tensors.weights)]
+
+    def recompute(self, place: int, case: "Case") -> float:
+        """Score one run and query again, by drawn orders if there were too many."""
+        return tied_pgc_of(case, drawn=(case.run_id, case.query_id) in self._drawn)
 
     def _spread(self, rankings: "Rankings", progress: Progress | None) -> Spread:
-        """Add up RBO weights by each order, for `[queries, runs]`."""
-        every = self.tiles(rankings)
-        parts = [
-            tiles.score(batch, _in_blocks(progress, block, len(every)))
-            for block, batch in enumerate(every)
-        ]
-        # An empty graph has the count 0; a weak order the same sum in all blocks.
-        return Spread(
-            np.min([part[..., 0] for part in parts], axis=0),
-            np.max([part[..., 1] for part in parts], axis=0),
-            *(sum(part[..., i] for part in parts) for i in (2, 3, 4)),
+        """Explore all peels of each group of queries."""
+        sums = self._graphs.overlaps(rankings, self._tensors.weights, progress)
+        zero = np.zeros(sums.shape)
+        spread = Spread(
+            sums.astype(float), sums.copy(), sums.copy(), zero, zero.astype(bool)
         )
-
-
-def _in_blocks(progress: Progress | None, block: int, count: int) -> Progress | None:
-    """Progress of one block of orders as a part of the whole."""
-
-    def of_all(stage: str, done: int, total: int) -> None:
-        assert progress
-        if stage == "scoring":
-            done, total = done + block * total, count * total
-        progress(stage, done, total)
-
-    return of_all if progress else None
-
-
-class TieTiles(PeelTiles):
-    """Graphs × runs × a block of orders: a `Spread` for `[queries, runs]`."""
-
-    shape = (len(Spread._fields),)
-
-    def __init__(
-        self, graphs: PeelGraphs, rankings: "Rankings", tensors: Any, block: int
-    ):
-        """List the orders of few documents.
-
-        Args:
-            graphs: of all queries.
-            rankings: the runs.
-            tensors: weights, and how many orders there are.
-            block: of orders.
-        """
-        super().__init__(graphs, rankings, tensors.weights)
-        self._tensors, self._block = tensors, block
-        first = np.int32(block * BLOCK)
-        self.shared = (*self.shared, listed(tensors.n, block), first)
-        self._names = list(graphs.docs)
-
-    def pace(self, size: Form) -> Pace:
-        """A query after another, on GPUs, too: orders are many."""
-        del size
-        return Pace(in_turn=True)
-
-    def pack_queries(self, queries: Sequence[int], size: Form) -> list[PackedQueries]:
-        """Lay graphs out, and draw orders of their documents."""
-        arrays = self.graphs.packed(queries, size)
-        if size.name != "levels":
-            arrays = *arrays, self._orders(queries, size.size)
-        return [PackedQueries(size, queries, arrays)]
-
-    def _orders(self, queries: Sequence[int], size: int) -> DocumentOrder:
-        count = padded(self._tensors.n)
-        orders = DocumentOrder(
-            *(blank((len(queries), count, size)) for _ in DocumentOrder._fields)
-        )
-        for i, query in enumerate(queries):
-            name = self._names[query]
-            number, seed = len(self.graphs.docs[name]), self._tensors.seed
-            of_query = drawn(name, number, size, seed=seed, block=self._block)
-            for out, array in zip(orders, of_query, strict=True):
-                out[i] = array[:count]
-        return orders
-
-    def program(self, size: Form) -> QueryProgram:
-        """Peel a query by all orders; a weak order needs none."""
-        if size.name == "levels":  # within a level, the run has its own ones first
-            return _without_orders(super().program(size))
-        return tie_program(size, default_backend() == "cpu")
-
-    def finish(
-        self, queries: Sequence[int], runs: slice, result: Spread
-    ) -> Int64[np.ndarray, "queries runs fields"]:
-        """Put the fields side by side."""
-        del queries, runs
-        return np.stack(result, axis=-1)
-
-
-@cache
-def _without_orders(program: QueryProgram) -> QueryProgram:
-    def alone(query: Any, runs: Where, shared: Any) -> Spread:
-        return Spread.alone(program(query, runs, shared[:2]))
-
-    return alone
+        retrieved = rankings.retrieved(self.docs)
+        for done, (columns, size) in enumerate(self._groups, 1):
+            graphs = [self._graphs.graphs[column] for column in columns]
+            ranks = np.full((len(columns), len(sums), size), ABSENT, np.int32)
+            for row, graph in zip(ranks, graphs, strict=True):
+                own = retrieved[graph.query_id]
+                row[own.run, own.vertex] = own.rank
+            tree = _Tree(graphs, ranks, self._tensors)
+            for whole, part in zip(spread, tree.spread(), strict=True):
+                whole[:, columns] = part.T
+            if progress:
+                progress("ties", done, len(self._groups))
+        return spread
 
 
 def batches(members: Sequence[Member], setting: BatchSetting) -> list[Batch]:
@@ -212,101 +170,240 @@ def batches(members: Sequence[Member], setting: BatchSetting) -> list[Batch]:
     return [TieBatch(group, setting._replace(keep=keep)) for group in groups.values()]
 
 
-def _halves(sums: Any) -> tuple[Any, Any]:
-    return sums >> _HALF, sums & ((1 << _HALF) - 1)
+def _groups(graphs: Any, budget: int) -> Iterator[tuple[list[int], int]]:
+    """Cut the queries whose graphs have cycles: others have no ties that decide."""
+    of_size: dict[int, list[int]] = {}
+    for column, graph in enumerate(graphs.values()):
+        if has_cycles(graph):
+            of_size.setdefault(padded_size(len(graph)), []).append(column)
+    for size, columns in sorted(of_size.items()):
+        most = max(1, budget // (16 * size * size))
+        for first in range(0, len(columns), most):
+            yield columns[first : first + most], size
+
+
+def has_cycles(graph: Graph) -> bool:
+    """Return whether some documents are left when all that beat nobody are taken."""
+    if not len(graph.wins):
+        return False
+    edges = graph.edges() > 0
+    left = np.ones(len(graph), bool)
+    while (sinks := left & ~edges[:, left].any(1)).any():
+        left &= ~sinks
+    return bool(left.any())
+
+
+def kinds_of(edges: np.ndarray) -> list[int]:
+    """Number the documents so that those with equal rows and columns are of a kind."""
+    rows = np.concatenate([edges, edges.T], axis=1)
+    return np.unique(rows, axis=0, return_inverse=True)[1].ravel().tolist()
+
+
+class _Tree:
+    """All peels of some queries and runs, one tie after another."""
+
+    def __init__(self, graphs: Sequence[Graph], ranks: np.ndarray, tensors: Any):
+        """Lay graphs out.
+
+        Args:
+            graphs: of some queries, of about one size.
+            ranks: of their documents in each run: `[queries, runs, size]`.
+            tensors: weights, and how many orders are drawn if there are many.
+        """
+        self._graphs, self._tensors = graphs, tensors
+        self._queries, self._runs, self._size = ranks.shape
+        self._ranks = ranks.reshape(-1, self._size)
+        edges = dense(graphs, self._size)
+        self._kinds = [kinds_of(matrix) for matrix in edges]
+        self._rows = peel_ties.removals(edges)
+        with jax.enable_x64(True):  # once for many calls
+            self._on_device = jax.device_put((self._rows, tensors.weights))
+        sizes = np.array([len(graph) for graph in graphs], np.int32)
+        self._last = np.repeat(sizes - 1, self._runs)
+        degrees, alive = self._rows.sum(1), np.arange(self._size) < sizes[:, None]
+        self._degrees, self._alive = (
+            np.repeat(x, self._runs, axis=0) for x in (degrees, alive)
+        )
+
+    def spread(self) -> Spread:
+        """Return a `Spread` for `[queries, runs]`."""
+        count = len(self._ranks)
+        self.states = states = np.ones(count, np.int64)
+        peels = Peels(
+            np.arange(count), self._start(np.arange(count)), np.zeros(count, bool), []
+        )
+        peels = peels._replace(known=[()] * count)
+        gains, levels = [], []
+        while len(peels.pair):
+            mode = np.zeros(len(peels.pair), np.int32)
+            stop = self._advance(peels.pair, peels.state, mode)
+            gains.append(stop.gain)
+            peels, links = self._beyond(peels, stop, states)
+            levels.append(links)
+        mean, least, greatest = _values(gains, levels)
+        many = states > STATES
+        error, n = np.zeros(count), self._tensors.n
+        if many.any():
+            sums = self._by_drawn_orders(np.flatnonzero(many))
+            mean[many], error[many] = sums.mean(1), sums.std(1, ddof=1) / np.sqrt(n)
+            least[many], greatest[many] = sums.min(1), sums.max(1)
+        mean = np.clip(mean, least, greatest)
+        shape = self._queries, self._runs
+        return Spread(*(x.reshape(shape) for x in (mean, least, greatest, error, many)))
+
+    def _start(self, pair: np.ndarray) -> PeelState:
+        front = np.zeros(len(pair), np.int32)
+        return PeelState(
+            self._degrees[pair], self._alive[pair], front, self._last[pair]
+        )
+
+    def _by_drawn_orders(self, pairs: np.ndarray) -> np.ndarray:
+        """Return the sums of some queries and runs by each drawn order."""
+        n, seed = self._tensors.n, self._tensors.seed
+        sums = np.zeros((len(pairs), n), np.int64)
+        query = pairs // self._runs
+        for here in (np.flatnonzero(query == i) for i in np.unique(query)):
+            graph = self._graphs[query[here[0]]]
+            order = np.tile(np.arange(self._size, dtype=np.int32), (n, 1))
+            order[:, : len(graph)] = drawn(graph.query_id, len(graph), n, seed=seed)
+            pair, order = np.repeat(pairs[here], n), np.tile(order, (len(here), 1))
+            mode = np.full(len(pair), ORDERED, np.int32)
+            stop = self._advance(pair, self._start(pair), mode, order)
+            sums[here] = stop.gain.reshape(len(here), n)
+        return sums
+
+    def _advance(
+        self,
+        pair: np.ndarray,
+        state: PeelState,
+        mode: np.ndarray,
+        order: np.ndarray | None = None,
+    ) -> Stop:
+        """Peel on, some hundred peels at a time."""
+        if order is None:
+            order = np.broadcast_to(
+                np.arange(self._size, dtype=np.int32), (len(pair), self._size)
+            )
+        query = (pair // self._runs).astype(np.int32)
+        of_peel = query, self._ranks[pair], order, mode, state
+        rows, weights = self._on_device
+        parts = []
+        for first in range(0, max(1, len(pair)), _LANES):
+            here = slice(first, first + _LANES)
+            count = len(pair[here])
+            part = jax.tree.map(partial(_padded, here=here, lanes=_LANES), of_peel)
+            stop = jax.device_get(advance_program()(rows, *part, weights))
+            parts.append(jax.tree.map(partial(_padded, here=slice(count)), stop))
+        return jax.tree.map(lambda *x: np.concatenate(x), *parts)
+
+    def _beyond(
+        self, peels: Peels, stop: Stop, states: np.ndarray
+    ) -> tuple[Peels, Links]:
+        """List the peels that go on from where others stopped.
+
+        A phase of sources ends in the same state whatever their order: so a peel goes
+        on from there once, and others go through the phase, for its documents alone.
+        """
+        width = stop.tied.sum(1)
+        np.add.at(states, peels.pair, width)
+        tied = (width > 0) & (states[peels.pair] <= STATES)
+        phase = np.flatnonzero(tied & stop.sources & ~peels.within)
+        mode = np.full(len(phase), CLOSE, np.int32)
+        before = PeelState(*(x[phase] for x in stop.state))
+        after = self._advance(peels.pair[phase], before, mode).state
+        alive, within = stop.state.alive.copy(), peels.within.copy()
+        alive[phase] &= ~after.alive
+        within[phase] = True
+        retrieved = self._ranks[peels.pair] < ABSENT
+        parent, doc, chance, known = self._first(
+            np.flatnonzero(tied & (alive & retrieved).any(1)), peels, alive, stop.tied
+        )
+        left, rows = alive[parent], self._rows[peels.pair[parent] // self._runs, doc]
+        left[np.arange(len(doc)), doc] = False
+        went = PeelState(
+            stop.state.degrees[parent] - rows,
+            left,
+            stop.state.front[parent] + 1,
+            stop.state.back[parent],
+        )
+        origin = np.concatenate([phase, parent])
+        known = [peels.known[i] for i in phase] + known
+        state = PeelState(*(np.concatenate(x) for x in zip(after, went, strict=True)))
+        known = [still_known(*x) for x in zip(known, state.alive, strict=True)]
+        found = Peels(
+            peels.pair[origin], state, np.arange(len(origin)) >= len(phase), known
+        )
+        found.within[len(phase) :] = within[parent]
+        chance = np.concatenate([np.zeros(len(phase)), chance])
+        found, child = _merged(found)
+        return found, Links(origin, child, chance)
+
+    def _first(
+        self, at: np.ndarray, peels: Peels, alive: np.ndarray, tied: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Known]]:
+        """List the documents that may be first: of which peel, how probably."""
+        parents: list[int] = []
+        docs: list[int] = []
+        chances: list[float] = []
+        then: list[Known] = []
+        for parent in at.tolist():
+            kinds = self._kinds[peels.pair[parent] // self._runs]
+            known = still_known(peels.known[parent], alive[parent])
+            several = np.flatnonzero(tied[parent]).tolist()
+            for (doc, after), p in first_rung(known, several, kinds).items():
+                parents.append(parent)
+                docs.append(doc)
+                chances.append(p)
+                then.append(after)
+        parent, doc = (np.array(x, np.int64) for x in (parents, docs))
+        return parent, doc, np.array(chances), then
+
+
+def _merged(peels: Peels) -> tuple[Peels, np.ndarray]:
+    """Make peels of the same state one; and number, for each, the one that it is."""
+    numbers: dict[tuple, int] = {}
+    one = [
+        numbers.setdefault((*key, bits.tobytes(), known), len(numbers))
+        for *key, bits, known in zip(
+            peels.pair.tolist(),
+            peels.within.tolist(),
+            peels.state.front.tolist(),
+            np.packbits(peels.state.alive, axis=1),
+            peels.known,
+            strict=True,
+        )
+    ]
+    of = np.array(one, np.int64)
+    first = np.unique(of, return_index=True)[1]
+    state = PeelState(*(x[first] for x in peels.state))
+    known = [peels.known[i] for i in first]
+    return Peels(peels.pair[first], state, peels.within[first], known), of
+
+
+def _values(gains: list[np.ndarray], levels: list[Links]) -> list[np.ndarray]:
+    """Follow links back: mean, least and greatest value of the first peels."""
+    ways = (np.add, 0.0), (np.minimum, np.iinfo(np.int64).max), (np.maximum, -1)
+    values = [np.zeros(0, np.asarray(start).dtype) for _, start in ways]
+    for gain, (parent, child, chance) in zip(gains[::-1], levels[::-1], strict=True):
+        tied = chance > 0
+        for i, (way, start) in enumerate(ways):
+            of_child, value = values[i][child], gain.astype(values[i].dtype)
+            np.add.at(value, parent[~tied], of_child[~tied])
+            of_child = of_child[tied] * (chance[tied] if way is np.add else 1)
+            chosen = np.full_like(value, start)
+            way.at(chosen, parent[tied], of_child)
+            value[parent[tied]] += chosen[parent[tied]]
+            values[i] = value
+    return values
+
+
+def _padded(x: np.ndarray, here: slice, lanes: int = 0) -> np.ndarray:
+    """Take some peels, and add peels that have no documents left."""
+    x = x[here]
+    return np.pad(x, [(0, max(0, lanes - len(x))), *[(0, 0)] * (x.ndim - 1)])
 
 
 @cache
-def tie_program(form: Form, cpu: bool) -> QueryProgram:
-    """Program of a form: a `Spread` of one query and several runs, over orders."""
-
-    def packed(
-        graph: Any,
-        run: Any,
-        order: DocumentOrder,
-        few: DocumentOrder,
-        steps: Any,
-        weights,
-    ):
-        places = run.order, run.inverse, run.ranks
-        arrays: Any = graph.rows, graph.words, *places, order, few, steps, weights
-        return peel_ties.packed_overlap(*arrays, where=graph.where)
-
-    def wide(
-        graph: Any,
-        ranks: Any,
-        order: DocumentOrder,
-        few: DocumentOrder,
-        steps: Any,
-        weights,
-    ):
-        del steps
-        statics = {"where": graph.where}
-        return peel_ties.wide_overlap(
-            graph.edges, ranks, order, few, weights, **statics
-        )
-
-    def program(query: Any, runs: Where, shared: Any) -> Spread:
-        (graph, vertices, orders), (documents, weights, few, first) = query, shared
-        n, number = form.size, runs.first.shape[0]
-        kernel: Callable[..., Array]
-        if form.name == "packed" and n <= peel_ties.MOST_VERTICES:
-            kernel, ranked = packed, by_place(documents, runs, n)
-        else:  # words have no room for the places of an order
-            kernel, ranked = wide, by_vertex(documents, runs, n)
-            if form.name == "packed":
-                edges: Any = peel_ties.edges_of(graph.rows)
-                graph = WideGraphs(edges, graph.where)
-        # A GPU would be asked for a number of the data at each step.
-        steps = vertices if cpu else n
-        together, at_once = _side_by_side(cpu, len(orders.place), number, n)
-        missing = jnp.sum(graph.where, dtype=jnp.int32) - runs.count
-        enough = few.number[jnp.minimum(missing, len(few.number) - 1)]
-        over_runs = jax.vmap(kernel, in_axes=(None, 0, None, None, None, None))
-        over_orders = jax.vmap(over_runs, in_axes=(None, None, 0, 0, None, None))
-
-        def step(i: Array, before: Spread) -> Spread:
-            part = jax.tree.map(
-                lambda x: jax.lax.dynamic_slice_in_dim(x, i * together, together),
-                (orders, few.orders),
-            )
-            if at_once == number:
-                sums = over_orders(graph, ranked, *part, steps, weights)
-            else:
-                one = jax.tree.map(lambda x: x[0], part)
-                sums = jax.lax.map(
-                    lambda run: kernel(graph, run, *one, steps, weights),
-                    ranked,
-                    batch_size=at_once,
-                )[None]
-            turn = first + i * together + jnp.arange(together, dtype=jnp.int32)
-            there = turn[:, None] < enough[None, :]
-            return _joined(before, sums, there)
-
-        nothing = jnp.zeros(number, jnp.int64)
-        start = Spread(nothing + _MOST, *[nothing] * 4)
-        left = jnp.clip(jnp.max(enough) - first, 0, len(orders.place))
-        return jax.lax.fori_loop(0, -(-left // together), step, start)
-
-    return program
-
-
-def _joined(before: Spread, sums: Array, there: Array) -> Spread:
-    """Put the sums by further orders to a spread, `[orders, runs]`, that there are."""
-    parts = [
-        jnp.sum(jnp.where(there, x, 0), axis=0, dtype=jnp.int64)
-        for x in (*_halves(sums), 1)
-    ]
-    return Spread(
-        jnp.minimum(before.least, jnp.where(there, sums, _MOST).min(0)),
-        jnp.maximum(before.greatest, jnp.where(there, sums, 0).max(0)),
-        *(a + b for a, b in zip(before[2:], parts, strict=True)),
-    )
-
-
-def _side_by_side(cpu: bool, orders: int, runs: int, size: int) -> tuple[int, int]:
-    """Choose how many orders, and runs, are peeled in one step: divisors of both."""
-    if cpu:
-        return plan.side_by_side(orders, runs, size)
-    most = 1 << max(1, _PLACES // (runs * size)).bit_length() - 1
-    return math.gcd(orders, most), runs
+def advance_program() -> Program:
+    """Program of many peels, of several queries."""
+    return Program(jax.vmap(peel_ties.advance, in_axes=(None, *[0] * 5, None)))

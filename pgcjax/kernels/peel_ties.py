@@ -1,115 +1,131 @@
-"""Greedy PGC by a run and an order of the documents that it did not retrieve."""
+"""Greedy PGC's peel from any state, up to where only the order of ties decides."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
-from jaxtyping import Bool, Int, Int32, Int64
+import numpy as np
+from jaxtyping import Bool, Int32, Int64
 
-from pgcjax.kernels import ABSENT, peel, peel_packed
-from pgcjax.later import Array, jnp
+from pgcjax.kernels import ABSENT
+from pgcjax.later import Array, jax, jnp
 
-MOST_VERTICES = peel_packed.MOST_VERTICES // 2
-"""Of a packed graph: a word has places for the run, and as many for the order."""
+EXPLORE, CLOSE, ORDERED = 0, 1, 2
+"""Stop at a tie; remove sources alone, adding nothing; let `order` decide all ties."""
+
+_LAST = np.iinfo(np.int32).max
 
 
-class DocumentOrder(NamedTuple):
-    """An order of documents; of several ones, arrays have an axis more in front.
+class PeelState(NamedTuple):
+    """The documents that are still to be placed; of several peels, an axis in front.
 
     Attributes:
-        place: of each document.
-        document: the one at each place.
+        degrees: outdegree << 32, plus indegree, of each vertex.
+        alive: True for the vertices that are left.
+        front: the first rank that is open.
+        back: the last one.
     """
 
-    place: Int32[Any, "*orders n"]
-    document: Int32[Any, "*orders n"]
+    degrees: Int64[Any, "*peels n"]
+    alive: Bool[Any, "*peels n"]
+    front: Int32[Any, "*peels"]
+    back: Int32[Any, "*peels"]
 
 
-def packed_overlap(
-    rows: Int32[Array, "n n"],
-    words: Int32[Array, " n"],
+class Stop(NamedTuple):
+    """Where a peel stopped.
+
+    Attributes:
+        state: what is left.
+        gain: RBO weights of what was placed on the way.
+        tied: the documents among which the order of ties decides; none at the end.
+        sources: whether these are sources.
+    """
+
+    state: PeelState
+    gain: Int64[Any, "*peels"]
+    tied: Bool[Any, "*peels n"]
+    sources: Bool[Any, "*peels"]
+
+
+class _Choice(NamedTuple):
+    vertex: Array
+    is_sink: Array
+    tied: Array
+    sources: Array
+    go_on: Array
+
+
+def removals(edges: Int32[np.ndarray, "*q n n"]) -> Int64[np.ndarray, "*q n n"]:
+    """Return what the removal of each vertex takes from the degrees of all."""
+    wide = edges.astype(np.int64)
+    return (np.swapaxes(wide, -1, -2) << 32) + wide
+
+
+def advance(
+    rows: Int64[Array, "queries n n"],
+    query: Int32[Array, ""],
+    ranks: Int32[Array, " n"],
     order: Int32[Array, " n"],
-    inverse: Int32[Array, " n"],
-    ranks: Int32[Array, " n"],
-    drawn: DocumentOrder,
-    listed: DocumentOrder,
-    steps: Int[Array, ""] | int,
+    mode: Int32[Array, ""],
+    state: PeelState,
     weights: Int64[Array, " depth_plus_1"],
-    *,
-    where: Bool[Array, " n"],
-) -> Int64[Array, ""]:
-    """Add up RBO weights of a run and the ideal ranking nearest to run and order.
+) -> Stop:
+    """Peel on, as `peel.ideal_ranks` does, until ties decide or no score is left.
 
-    Documents that the run retrieved keep their places below n; the others have those
-    from n on, in the order that is given.
+    Ties decide where no document is a sink, and several are first in equal measure of
+    which the run retrieved none. Sinks never do: those that the run lacks go before
+    those that it has, and whatever their order, all of them go.
 
     Args:
-        rows: as of `peel_packed.peeled_overlap`; up to `MOST_VERTICES`.
-        words: likewise.
-        order: likewise; those that were not retrieved by ascending document id.
-        inverse: likewise.
-        ranks: likewise.
-        drawn: an order of all vertices.
-        listed: for m = 0, 1, … an order of m documents, to be taken instead if the run
-            retrieved all but m: of the first, second, … of them by document id.
-        steps: as of `peel_packed.peeled_overlap`.
+        rows: `removals` of each query.
+        query: whose rows count.
+        ranks: 0-based rank of each vertex in the run, `ABSENT` if not retrieved.
+        order: distinct numbers of the vertices, ascending: the order of ties.
+        mode: `EXPLORE`, `CLOSE` or `ORDERED`.
+        state: where to begin.
         weights: from `rbo.rank_weights`.
-        where: True for vertices, False for padding.
     """
-    n, most = order.shape[-1], listed.place.shape[-1]
-    retrieved = jnp.sum(ranks < ABSENT, dtype=jnp.int32)
-    missing = jnp.sum(where, dtype=jnp.int32) - retrieved
-    place = _places(order - retrieved, missing, drawn, listed)
-    unranked = listed.document[jnp.minimum(missing, most)] + retrieved
-    unranked = jnp.where(missing <= most, inverse[unranked], drawn.document[:most])
-    return peel_packed.peeled_overlap(
-        rows,
-        words,
-        jnp.where(order < retrieved, order, n + place),
-        jnp.concatenate([inverse, unranked, drawn.document[most:]]),
-        jnp.concatenate([ranks, jnp.full(n, ABSENT, ranks.dtype)]),
-        steps,
-        weights,
-        where=where,
+    depth = weights.shape[-1] - 1
+    retrieved = ranks < ABSENT
+    keys = jnp.where(retrieved, ranks, ABSENT + order)
+    choose = partial(_choose, keys, retrieved, mode)
+
+    def step(carry: tuple[PeelState, Array, _Choice]):
+        (degrees, alive, front, back), gain, choice = carry
+        u, is_sink = choice.vertex, choice.is_sink
+        place = jnp.maximum(ranks[u], jnp.where(is_sink, back, front))
+        adds = (mode != CLOSE) & retrieved[u]
+        gain += jnp.where(adds, weights[jnp.minimum(place, depth)], 0)
+        left = PeelState(
+            degrees - rows[query, u],
+            alive.at[u].set(False),
+            front + (~is_sink).astype(front.dtype),
+            back - is_sink.astype(back.dtype),
+        )
+        return left, gain, choose(left)
+
+    start = state, jnp.int64(0), choose(state)
+    left, gain, end = jax.lax.while_loop(lambda carry: carry[2].go_on, step, start)
+    return Stop(left, gain, end.tied, end.sources)
+
+
+def _choose(keys: Array, retrieved: Array, mode: Array, state: PeelState) -> _Choice:
+    """Choose the vertex that is removed next, and find whether ties decide it."""
+    alive = state.alive
+    out, into = state.degrees >> 32, state.degrees & _LAST
+    sinks, sources = alive & (out == 0), alive & (into == 0)
+    is_sink, is_source = sinks.any(), sources.any()
+    delta = jnp.where(alive, (out - into).astype(jnp.int32), -_LAST)
+    first_of = jnp.where(is_source, sources, alive & (delta == delta.max()))
+    last = jnp.argmax(jnp.where(sinks, keys, -1))
+    first = jnp.argmin(jnp.where(first_of, keys, _LAST))
+    several = jnp.sum(first_of, dtype=jnp.int32) > 1
+    ties = ~is_sink & several & ~(first_of & retrieved).any() & (mode == EXPLORE)
+    left = jnp.where(mode == CLOSE, is_source, (alive & retrieved).any())
+    return _Choice(
+        jnp.where(is_sink, last, first).astype(jnp.int32),
+        is_sink,
+        first_of & ties & left,
+        is_source,
+        left & ~ties,
     )
-
-
-def wide_overlap(
-    edges: Int32[Array, "n n"],
-    ranks: Int32[Array, " n"],
-    drawn: DocumentOrder,
-    listed: DocumentOrder,
-    weights: Int64[Array, " depth_plus_1"],
-    *,
-    where: Bool[Array, " n"],
-) -> Int64[Array, ""]:
-    """Do what `packed_overlap` does, for graphs of any size and degree."""
-    absent = where & (ranks >= ABSENT)
-    number = jnp.where(absent, jnp.cumsum(absent, dtype=jnp.int32) - 1, -1)
-    missing = jnp.sum(absent, dtype=jnp.int32)
-    then = _places(number, missing, drawn, listed)
-    return peel.peeled_overlap(edges, ranks, weights, where=where, then=then)
-
-
-def edges_of(rows: Int32[Array, "n n"]) -> Int32[Array, "n n"]:
-    """Take the counts of judgments out of the rows of a packed graph."""
-    return rows >> peel_packed.IN & peel_packed.DEGREES
-
-
-def _places(
-    number: Int32[Array, " n"],
-    missing: Int32[Array, ""],
-    drawn: DocumentOrder,
-    listed: DocumentOrder,
-) -> Int32[Array, " n"]:
-    """Place the documents that were not retrieved.
-
-    Args:
-        number: of each of them, by ascending document id; of others, any below 0.
-        missing: how many they are.
-        drawn: as of `packed_overlap`.
-        listed: likewise.
-    """
-    most = listed.place.shape[-1]
-    unranked = listed.place[jnp.minimum(missing, most)]
-    chosen = number[:, None] == jnp.arange(most, dtype=jnp.int32)[None, :]
-    few = jnp.sum(jnp.where(chosen, unranked[None, :], 0), axis=-1, dtype=jnp.int32)
-    return jnp.where(missing <= most, few, drawn.place)

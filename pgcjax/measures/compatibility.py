@@ -154,17 +154,17 @@ class PGC(GraphOverlap):
         str,
         Parameter(
             "one of doc_id (documents that were not retrieved follow the run in "
-            "ascending doc id), mean, min, max (of the scores by n orders of these "
-            "documents)",
-            allowed=("doc_id", "mean", "min", "max"),
+            "ascending doc id), mean, min, max (of the scores by all orders of these "
+            "documents), error (standard error of the mean: 0 where it is exact)",
+            allowed=("doc_id", "mean", "min", "max", "error"),
         ),
     ] = "doc_id"
     n: Annotated[
         int,
         Parameter(
-            "how many orders ties=mean, min and max are of, a whole number from 1 to "
-            "100000: drawn at random or, where there are no more, all of them",
-            valid=lambda n: 1 <= n <= 100_000,
+            "how many orders are drawn for ties=mean, min, max and error where all "
+            "would take too long, a whole number from 2 to 100000",
+            valid=lambda n: 2 <= n <= 100_000,
         ),
     ] = 100
     seed: Annotated[
@@ -206,8 +206,8 @@ class PGC(GraphOverlap):
         ties, ideal = self.ties, self.ideal
         if ties == "doc_id" and (self.n, self.seed) != (PGC.n, PGC.seed):
             raise UsageError(
-                f"PGC(n={self.n},seed={self.seed}): n and seed are of ties=mean, min "
-                "or max"
+                f"PGC(n={self.n},seed={self.seed}): n and seed are of ties=mean, min, "
+                "max or error"
             )
         if ideal != "greedy" and ties != "doc_id":
             raise UsageError(

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from itertools import permutations
-from math import factorial, fsum
+from functools import cache
+from math import fsum, sqrt
+from statistics import fmean, stdev
 from zlib import crc32
 
 import numpy as np
@@ -119,36 +120,141 @@ def drawn_orders(docs: list[str], n: int, seed: int, query: str) -> list[list[st
     return orders[:n]
 
 
-def tied_pgc(
+def drawn_pgc(
     edges: Edges,
     run: list[str],
-    ties: str,
-    n: int,
-    seed: int,
-    query: str,
+    orders: Iterable[Iterable[str]],
     p: float = 0.95,
     depth: int = 1000,
     normalization: str = "weights",
     vertices: tuple[str, ...] = (),
-) -> float:
-    """Score a run by several orders of the documents that it did not retrieve.
-
-    All of their orders if there are n at most, else n that are drawn: the mean of the
-    scores, the least (`ties` is min) or the greatest (max).
-    """
-    docs = sorted({v for edge in edges for v in edge} | set(vertices))
-    lacks = [doc for doc in docs if doc not in run]
-    orders: Iterable[Iterable[str]] = permutations(lacks)
-    if factorial(len(lacks)) > n:
-        orders = drawn_orders(docs, n, seed, query)
+) -> list[float]:
+    """Score a run by each of several orders of the documents that it lacks."""
     scores = []
     for order in orders:
-        extended = run + [doc for doc in order if doc in lacks]
+        extended = run + [doc for doc in order if doc not in run]
         ideal = greedy_ideal(edges, extended, vertices)
         scores.append(rbo(run, ideal, p, depth, normalization))
-    if ties == "mean":
-        return fsum(scores) / len(scores)
-    return min(scores) if ties == "min" else max(scores)
+    return scores
+
+
+Constraints = frozenset[tuple[str, frozenset[str]]]
+
+
+def chance(constraints: Constraints) -> float:
+    """Return the probability that a random order has documents before others.
+
+    Of the documents that come first or wait for one of these, the next in the order
+    must be one that comes first and waits for none; all others are free.
+
+    Args:
+        constraints: pairs of a document that comes first, and those behind it.
+    """
+
+    @cache
+    def from_here(placed: frozenset[str]) -> float:
+        left = {u: behind for u, behind in constraints if u not in placed}
+        waiting = frozenset[str]().union(*left.values())
+        ways = [from_here(placed | {u}) for u in left if u not in waiting]
+        return sum(ways) / len(waiting | {*left}) if left else 1.0
+
+    return from_here(frozenset())
+
+
+def _bearing(constraints: Constraints, left: frozenset[str]) -> Constraints:
+    """Choose the constraints that bear, through others too, on documents left."""
+    reached, chosen = left, Constraints()
+    while more := {c for c in constraints - chosen if reached & (c[1] | {c[0]})}:
+        chosen |= more
+        reached = reached.union(*(behind | {u} for u, behind in more))
+    return chosen
+
+
+def _next(
+    edges: Counter[tuple[str, str]], left: frozenset[str], rank: dict[str, int]
+) -> tuple[bool, frozenset[str]]:
+    """Return whether a sink is next, and the documents that ties leave to choose."""
+    delta, beats, beaten = dict.fromkeys(left, 0), set(), set()
+    for (a, b), count in edges.items():
+        if a in left and b in left:
+            delta[a] += count
+            delta[b] -= count
+            beats.add(a)
+            beaten.add(b)
+    if sinks := left - beats:  # whatever their order, all of them go
+        return True, frozenset([max(sinks, key=lambda v: rank.get(v, len(rank)))])
+    most = max(delta.values())
+    firsts = left - beaten or {v for v in left if delta[v] == most}
+    if ranked := firsts & {*rank}:
+        return False, frozenset([min(ranked, key=rank.__getitem__)])
+    return False, frozenset(firsts)
+
+
+def tied_pgc(
+    edges: Edges,
+    run: list[str],
+    p: float = 0.95,
+    depth: int = 1000,
+    normalization: str = "weights",
+    vertices: tuple[str, ...] = (),
+) -> tuple[float, float, float]:
+    """Return mean, least and greatest score by all orders of what the run lacks.
+
+    The peel of `greedy_ideal`, with a branch for each document that may be first of
+    those that are tied. Branches go on together that have the same documents left, as
+    many in front, and the same constraints on the order of what is left.
+    """
+    docs = frozenset(v for edge in edges for v in edge) | {*vertices}
+    if not docs:
+        return 0.0, 0.0, 0.0
+    counts, rank = counted(edges), {doc: r for r, doc in enumerate(run)}
+    weight = [0.0] * (depth + len(run) + len(docs) + 1)
+    for r in range(depth - 1, -1, -1):
+        weight[r] = weight[r + 1] + p**r / (r + 1)
+    itself = rbo(sorted(docs), sorted(docs), p, depth, normalization)
+    unit = itself / fsum(weight[: len(docs)])
+    branches = {(docs, 0, Constraints()): (1.0, 0.0, 0.0, 0.0)}
+    for n in range(len(docs), 0, -1):
+        before, branches = branches, {}
+        for (left, front, known), (share, total, least, most) in before.items():
+            sink, tied = _next(counts, left, rank)
+            place = front + n - 1 if sink else front
+            for u in tied:
+                then, q = known, 1.0
+                if len(tied) > 1:
+                    then = known | {(u, tied - {u})}
+                    q = chance(then) / chance(known)
+                gain = unit * weight[max(rank[u], place)] if u in rank else 0.0
+                rest = left - {u}
+                key = rest, front + (not sink), _bearing(then, rest)
+                mine = share * q, q * (total + share * gain), least + gain, most + gain
+                old = branches.get(key, (0.0, 0.0, float("inf"), 0.0))
+                branches[key] = (
+                    old[0] + mine[0],
+                    old[1] + mine[1],
+                    min(old[2], mine[2]),
+                    max(old[3], mine[3]),
+                )
+    _, totals, leasts, mosts = zip(*branches.values(), strict=True)
+    return fsum(totals), min(leasts), max(mosts)
+
+
+def tied_pgc_of(case: Case, *, drawn: bool = False) -> float:
+    """Score a case by all orders of what the run lacks, or by n drawn ones."""
+    q = case.parameters
+    edges, _, graded = judged(case)
+    parameters = q["p"], q["depth"], q["normalization"], graded
+    if not drawn:
+        ends = tied_pgc(edges, case.run, *parameters)
+        return dict(zip(("mean", "min", "max", "error"), (*ends, 0.0), strict=True))[
+            q["ties"]
+        ]
+    docs = sorted({v for edge in edges for v in edge} | {*graded})
+    orders = drawn_orders(docs, q["n"], q["seed"], case.query_id)
+    scores = drawn_pgc(edges, case.run, orders, *parameters)
+    if q["ties"] == "error":
+        return stdev(scores) / sqrt(len(scores))
+    return {"mean": fmean, "min": min, "max": max}[q["ties"]](scores)
 
 
 def judged(case: Case) -> tuple[Counter[tuple[str, str]], int, tuple[str, ...]]:
@@ -168,8 +274,6 @@ def pgc_of(case: Case) -> float:
     q = case.parameters
     edges, _, graded = judged(case)
     parameters = q["p"], q["depth"], q["normalization"]
-    ties = q.get("ties", "doc_id")  # exact PGC falls back to the peel, and has none
-    if ties != "doc_id":
-        orders = ties, q["n"], q["seed"], case.query_id
-        return tied_pgc(edges, case.run, *orders, *parameters, graded)
+    if q.get("ties", "doc_id") != "doc_id":  # exact PGC has none
+        return tied_pgc_of(case)
     return greedy_pgc(edges, case.run, *parameters, graded)

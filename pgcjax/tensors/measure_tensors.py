@@ -39,17 +39,32 @@ class PeelTensors:
 
 @dataclass(frozen=True)
 class TiedTensors(PeelTensors):
-    """What the peel scores by several orders of documents that were not retrieved.
+    """What the peel scores by all orders of documents that were not retrieved.
 
     Attributes:
-        ties: which of their scores: `mean`, `min` or `max`.
-        n: how many orders.
+        ties: which of their scores: `mean`, `min`, `max`, or the standard `error` of
+            the mean.
+        n: how many orders are drawn where there are too many.
         seed: of the random numbers.
+        errors: standard error of each mean that was taken of drawn orders until now.
     """
 
     ties: str = "mean"
     n: int = 100
     seed: int = 0
+    errors: list[float] = field(default_factory=list)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Tell how many scores are not exact, and by how much means may be off."""
+        if not self.errors:
+            return ()
+        mean = sum(self.errors) / len(self.errors)
+        return (
+            f"ties={self.ties}: {len(self.errors):,} scores are of {self.n:,} drawn "
+            "orders, the others of all orders; standard error of the drawn means: "
+            f"{mean:.5f} on average, {max(self.errors):.5f} at most",
+        )
 
 
 @dataclass(frozen=True)

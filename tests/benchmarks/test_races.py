@@ -141,15 +141,17 @@ def test_orders_of_ties_are_raced_and_their_ranges_measured(report, monkeypatch)
     folder = demo_folder()
     monkeypatch.setattr(study, "COLLECTIONS", {"demo": ("preferences.csv", "runs")})
     rows = {
-        "widths": [*study.widths(folder, (1, 20))],
+        "shares": [*study.shares(folder)],
+        "widths": [*study.widths(folder, (2, 20))],
         "together": [*study.together(folder, 3)],
         "exact": [*study.exact(folder)],
     }
     few, more = rows["widths"]
     assert few["pairs"] == more["pairs"] == rows["together"][0]["pairs"] == 28
-    assert 0 == few["mean"] < more["mean"] < 0.01 < rows["exact"][0]["mean"] < 1
+    assert 0 < few["mean"] == more["mean"] < 0.01 < rows["exact"][0]["mean"] < 1
+    assert rows["shares"][0]["drawn"] == 0 < rows["shares"][0]["moved"]
     lines = list(study.tables(rows))
-    assert sum(line.startswith("| demo |") for line in lines) == 6
+    assert sum(line.startswith("| demo |") for line in lines) == 7
 
 
 @pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
