@@ -46,6 +46,7 @@ def scores() -> pgcjax.Scores:
 FINDINGS = {
     "Scores": scores,
     "Comparison": lambda: pgcjax.compare(scores(), measure="PGC"),
+    "RankSets": lambda: pgcjax.rank_sets(scores(), "PGC"),
     "Discrimination": lambda: pgcjax.meta.discriminate(scores()),
     "Agreement": lambda: pgcjax.meta.agree(scores(), PAGES),
     "Leaderboard": lambda: leaderboard(scores()),
