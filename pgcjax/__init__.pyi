@@ -14,6 +14,7 @@ from .engine.uncertainty import uncertainty as uncertainty
 from .measures.catalogue import register as register
 from .stats.compare import compare as compare
 from .stats.correlation import correlate as correlate
+from .stats.power import power as power
 from .stats.rank_sets import rank_sets as rank_sets
 from .stats.scores import Scores as Scores
 

@@ -159,7 +159,9 @@ def resampled(
         weights = resample.multiplicities(resample.indices(seed, number, size, queries))
         spread, step = family.spread(weights) / unit**2, max(1, _NEAR // runs**2)
         cuts = [slice(low, low + step) for low in range(0, size, step)]
-        of_cuts = [_maxima(centred, weights.T[c], spread[c], starts) for c in cuts]
+        of_cuts = [
+            largest_between(centred, weights.T[c], spread[c], starts) for c in cuts
+        ]
         return np.concatenate(of_cuts)
 
     maxima, done = [], 0
@@ -171,7 +173,7 @@ def resampled(
     return statistic, parts, np.concatenate(maxima)
 
 
-def _maxima(
+def largest_between(
     x: Values,
     weights: Float64[np.ndarray, "resamples queries"],
     spread: Float64[np.ndarray, " resamples"],
@@ -181,11 +183,11 @@ def _maxima(
 
     Args:
         x: scores less the mean of their run, the best run first.
-        weights: how often each resample holds each query.
+        weights: how often each resample holds each query; of as many as they add up to.
         spread: the mean of Σ(z - mean)² over the pairs of the family.
         starts: the first run of each part.
     """
-    queries, count = x.shape[1], len(starts)
+    queries, count = int(weights[0].sum()), len(starts)
     means = weights @ x.T / queries
     squares = weights @ (x * x).T
     found = np.zeros((len(weights), count, count))
