@@ -31,7 +31,7 @@ from pgcjax.stats.procedures import check_resampling
 from pgcjax.stats.rounding import NOISE, exact
 from pgcjax.stats.tests import Values
 
-_MOST = 48  # parts into which runs are cut: windows begin and end with them
+_MOST = 64  # parts into which runs are cut: windows begin and end with them
 _BYTES = 2**27  # of the largest statistics of all pairs of parts
 _NEAR = 2**20  # statistics that are computed at once
 MANY = 500

@@ -59,7 +59,7 @@ def test_windows_are_those_of_the_twin(runs, steps):
     assert found
 
 
-@pytest.mark.parametrize("most", [48, 3])
+@pytest.mark.parametrize("most", [64, 3])
 @pytest.mark.parametrize(("runs", "steps"), [(2, 0), (7, 5), (20, 0)])
 def test_statistics_are_those_of_max_t(monkeypatch, runs, steps, most):
     """The largest of all windows is that of max-t: what it finds, windows find."""
