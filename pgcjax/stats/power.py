@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float64
 from scipy.special import nctdtrinc
 
 from pgcjax.errors import UsageError, counted
@@ -24,7 +23,6 @@ MOST = 100_000
 
 _FEWEST = 5  # queries that are tried
 _STEPS = 12  # of the search; each brings it nearer by the square of differences
-_NEAR = 2**20  # statistics that are computed at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,23 +179,11 @@ class _Pilot(NamedTuple):
         # Of all pairs together: the scores of a query add up to 0.
         spread = runs * (squares - queries * means**2).sum(1) / max(1, self.size)
         if queries not in self.critical:
-            largest = self._largest(weights, spread)
+            given = self.x, weights, spread, np.zeros(1, int)
+            largest = np.sort(rank_sets.largest_between(*given).ravel())
             self.critical[queries] = intervals.critical_value(largest, self.alpha)
         z = self.x[a] - self.x[b]
         moved = means[:, a] - means[:, b]
         square = np.maximum(weights @ (z * z) - queries * moved**2, 0.0) + spread
         error = np.sqrt(square / (queries * (queries - 1)))
         return float(np.quantile(self.critical[queries] * error - moved, power))
-
-    def _largest(
-        self,
-        weights: Float64[np.ndarray, "resamples queries"],
-        spread: Float64[np.ndarray, " resamples"],
-    ) -> Float64[np.ndarray, " resamples"]:
-        step, starts = max(1, _NEAR // len(self.x) ** 2), np.zeros(1, int)
-        cuts = [slice(low, low + step) for low in range(0, len(weights), step)]
-        of_cuts = [
-            rank_sets.largest_between(self.x, weights[c], spread[c], starts)[:, 0, 0]
-            for c in cuts
-        ]
-        return np.sort(np.concatenate(of_cuts))

@@ -157,12 +157,8 @@ def resampled(
 
     def block(number: int, size: int, device: Any) -> np.ndarray:
         weights = resample.multiplicities(resample.indices(seed, number, size, queries))
-        spread, step = family.spread(weights) / unit**2, max(1, _NEAR // runs**2)
-        cuts = [slice(low, low + step) for low in range(0, size, step)]
-        of_cuts = [
-            largest_between(centred, weights.T[c], spread[c], starts) for c in cuts
-        ]
-        return np.concatenate(of_cuts)
+        spread = family.spread(weights) / unit**2
+        return largest_between(centred, weights.T, spread, starts)
 
     maxima, done = [], 0
     for size, found in resample.block_results(block, 0, resamples):
@@ -187,6 +183,19 @@ def largest_between(
         spread: the mean of Σ(z - mean)² over the pairs of the family.
         starts: the first run of each part.
     """
+    step = max(1, _NEAR // len(x) ** 2)
+    cuts = (slice(low, low + step) for low in range(0, len(weights), step))
+    found = [_largest(x, weights[some], spread[some], starts) for some in cuts]
+    return np.concatenate(found)
+
+
+def _largest(
+    x: Values,
+    weights: Float64[np.ndarray, "resamples queries"],
+    spread: Float64[np.ndarray, " resamples"],
+    starts: Int[np.ndarray, " parts"],
+) -> Maxima:
+    """Do as `largest_between`, at once."""
     queries, count = int(weights[0].sum()), len(starts)
     means = weights @ x.T / queries
     squares = weights @ (x * x).T
