@@ -15,6 +15,8 @@ from .measures.catalogue import register as register
 from .stats.compare import compare as compare
 from .stats.correlation import correlate as correlate
 from .stats.gates import gate as gate
+from .stats.power import power as power
+from .stats.rank_sets import rank_sets as rank_sets
 from .stats.scores import Scores as Scores
 
 # A package that can be called: the program, which takes the names from here, reads the

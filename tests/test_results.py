@@ -47,6 +47,8 @@ FINDINGS = {
     "Scores": scores,
     "Comparison": lambda: pgcjax.compare(scores(), measure="PGC"),
     "GateDecision": lambda: pgcjax.gate(scores(), "rose", "elder", margin=0.02),
+    "RankSets": lambda: pgcjax.rank_sets(scores(), "PGC"),
+    "Power": lambda: pgcjax.power(scores(), 0.05, measure="PGC", resamples=100),
     "Discrimination": lambda: pgcjax.meta.discriminate(scores()),
     "Agreement": lambda: pgcjax.meta.agree(scores(), PAGES),
     "Leaderboard": lambda: leaderboard(scores()),

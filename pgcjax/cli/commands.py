@@ -31,7 +31,7 @@ _MODULES = (
 _EARLY = {"evaluate": "scoring"}  # the verb that answers within a second
 _HEADINGS = {
     "Score": ("evaluate", "uncertainty", "demo"),
-    "Compare": ("compare", "gate", "correlate", "explain", "report"),
+    "Compare": ("compare", "gate", "power", "correlate", "explain", "report"),
     "Judge": ("ask", "judgments"),
     "Explore": ("measures", "rankings"),
     "Files and machine": ("files", "devices", "completion"),

@@ -1,4 +1,4 @@
-"""The verbs that test which runs differ, and whether a new one may pass."""
+"""The verbs of tests, and of what a test can show: compare, gate, power."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from pgcjax.cli.formats import (
 from pgcjax.cli.options import (
     FILE,
     REAL,
+    WHOLE,
     choice_option,
     measure_option,
     memory_option,
@@ -24,6 +25,7 @@ from pgcjax.cli.options import (
     resume_option,
     split_pairs,
     spreadsheet_option,
+    write_table,
 )
 from pgcjax.cli.score_files import (
     each_score_options,
@@ -307,3 +309,72 @@ def gate(
         say(f"wrote {output}")
     print_findings(found.table, printed, found.metadata)
     context.exit(_EXITS[found.outcome])
+
+
+@cli.command()
+@click.argument("scores", type=FILE, metavar="SCORES")
+@click.option(
+    "--difference",
+    type=REAL,
+    metavar="D",
+    help="Of two means, to be found; without it, only the least one is computed that "
+    "so many queries can show.",
+)
+@click.option(
+    "--power",
+    type=REAL,
+    default=0.8,
+    show_default=True,
+    metavar="P",
+    help="The chance to find it.",
+)
+@click.option(
+    "-m",
+    "--measure",
+    metavar="MEASURE",
+    help="Needed if there are several.",
+)
+@click.option(
+    "--run",
+    "runs",
+    multiple=True,
+    metavar="RUN",
+    help="Two runs, each by this option; by default pairs with median and largest "
+    "deviation.",
+)
+@click.option("--alpha", type=REAL, default=0.05, show_default=True)
+@click.option(
+    "--resamples",
+    type=WHOLE,
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Of queries, for max-t.",
+)
+@click.option("--seed", type=WHOLE, default=0, show_default=True)
+@choice_option(
+    "--missing",
+    allowed=INCOMPLETE,
+    help="What a query that some runs lack does: drop leaves it out for all.",
+)
+@format_option
+@output_option("Write the table at full precision", TABLE_SUFFIXES)
+def power(
+    scores: str,
+    form: str | None,
+    output: str | None,
+    runs: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Compute how many queries a difference needs to be found, by a pilot's scores.
+
+    Prints, by t of one pair and by max-t of all pairs, the least difference that so
+    many queries as there are can show, and the queries that a difference needs.
+    """
+    from pgcjax.stats.power import power as computed
+
+    found = computed(scores, runs=runs or None, **options)
+    write_table(found.table, output, found.metadata)
+    for note in found.notes:
+        say(note)
+    print_findings(found.table, format_of(form), found.metadata)

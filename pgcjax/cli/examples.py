@@ -35,6 +35,7 @@ EXAMPLES = {
     "measures discriminate": "scores.parquet --test t --format latex",
     "measures show": "nDCG@10",
     "measures": "nDCG@10",
+    "power": "pilot.csv -m PGC --difference 0.02",
     "rankings prefer": "runs/ --qrels qrels.txt -m RPP,lexirecall --show runs",
     "rankings rbo": "runs/ -o overlaps.csv",
     "rankings": "rbo runs/",

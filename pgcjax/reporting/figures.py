@@ -223,6 +223,9 @@ BY_MEASURE: dict[str, _DrawMeasure] = {
 }
 WHOLE: dict[str, _Draw] = {
     "Comparison": lambda finding, axes: bar_plots.leaderboard(finding, axes=axes),
+    "RankSets": lambda finding, axes: bar_plots.dots(
+        finding.table, ["run_id"], "rank", "rank, and those that it may be", axes=axes
+    ),
     "Discrimination": lambda finding, axes: plots.significance_curves(
         finding, axes=axes
     ),

@@ -14,7 +14,7 @@ from pgcjax.io.reading import memory_limit, reading
 from pgcjax.io.result import names_at
 from pgcjax.judging.rank_ranges import rank_columns
 from pgcjax.later import stats
-from pgcjax.stats import groups, intervals, procedures, tests
+from pgcjax.stats import groups, intervals, procedures, rank_sets, tests
 from pgcjax.stats.findings import Comparison, tested
 from pgcjax.stats.matrix import Matrix, read
 from pgcjax.stats.procedures import FAMILY, Decision
@@ -346,13 +346,29 @@ def _comparison(
             "run_id": pd.Series(matrix.run_ids, dtype="str"),
             **differences.of_runs,
             "rank": np.searchsorted(np.sort(-means), -means) + 1,
-            # They hold together only if no pair is wrong, but with chance alpha.
-            **rank_columns(different if made.simultaneous else None, means),
+            **rank_columns(_ordered(values, made, different, settings), means),
             "groups": pd.Series(letters, range(len(means)), dtype="str"),
             **more_of_runs,
         }
     )
     return Comparison(table, metadata, tuple(notes), runs=runs)
+
+
+def _ordered(
+    values: Values,
+    made: Decision,
+    different: groups.Different | None,
+    settings: Mapping[str, Any],
+) -> groups.Different | None:
+    """Find the pairs whose order bounds ranks: none where some may well be wrong."""
+    if not made.simultaneous or different is None or made.test != "max-t":
+        return different if made.simultaneous else None
+    if len(values) > rank_sets.MANY:
+        resamples = rank_sets.most_resamples(len(values))
+    else:
+        resamples = made.outcome.resamples
+    alpha, seed = settings["alpha"], settings["seed"]
+    return different | rank_sets.told_apart(values, alpha, resamples, seed)
 
 
 def _metadata(

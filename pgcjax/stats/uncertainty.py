@@ -13,11 +13,9 @@ from pgcjax._version import __version__
 from pgcjax.errors import DataError, UsageError, check_choice
 from pgcjax.io.result import Result, computed, names_at, stacked
 from pgcjax.io.scores.door import read_replicate_means
-from pgcjax.judging.rank_ranges import places
-from pgcjax.stats import intervals, tests
+from pgcjax.stats import intervals, rank_sets, tests
 from pgcjax.stats.choices import REPLICATED
 from pgcjax.stats.orders import tau_b
-from pgcjax.stats.rounding import NOISE
 from pgcjax.stats.score_intervals import ScoreIntervals
 from pgcjax.stats.scores import Scores
 
@@ -147,34 +145,19 @@ class Uncertainty(Result):
     def ranks(self, measure: str | None = None, *, alpha: float = 0.05) -> pd.DataFrame:
         """Rank runs, the best first, with ranges of ranks and tiers that hold together.
 
-        Runs are told apart that differ by more than the largest difference that
-        replicates, each run less its mean over them, put between any two runs, in
-        1 - alpha of them. All that follows is as `judging.rank_ranges.places` says: all
-        true ranks are in their ranges, and so many runs less one as the tier of a run
-        are truly better, with that probability. Fewer than 1 / alpha replicates tell no
-        runs apart.
+        Runs are told apart as `stats.rank_sets` says, by the largest difference that
+        replicates, each run less its mean over them, put between any two runs of a
+        window. All true ranks are in their ranges, and so many runs less one as the
+        tier of a run are truly better, with probability 1 - alpha. Fewer than 1 / alpha
+        replicates tell no runs apart.
 
         Returns:
             run_id, mean, rank (1 best, equal means share one), low and high of the
             range of ranks, and tier.
         """
         observed, drawn = self._of(measure, REPLICATED[0], alpha)
-        least = told_apart(drawn, alpha)
-        apart = np.abs(observed[:, None] - observed) - least
-        noise = NOISE * np.nanmax(np.abs(observed), initial=0.0)
-        ranges = places(apart > noise, observed)
-        order = np.lexsort([np.arange(len(observed)), -observed])
-        table = pd.DataFrame(
-            {
-                "run_id": names_at(self.run_ids, np.arange(len(observed))),
-                "mean": observed,
-                "rank": np.searchsorted(np.sort(-observed), -observed) + 1,
-                "low": ranges.low,
-                "high": ranges.high,
-                "tier": ranges.tier,
-            }
-        )
-        return table.iloc[order].reset_index(drop=True)
+        apart = rank_sets.of_replicates(observed, drawn, alpha)
+        return rank_sets.leaderboard(self.run_ids, observed, apart)
 
     def tau(self, measure: str | None = None, *, alpha: float = 0.05) -> Tau:
         """Return what τ of the order of the runs with that of a replicate is expected.
@@ -273,20 +256,6 @@ def read_uncertainty(path: str | os.PathLike) -> Uncertainty:
         mean[str(name)], replicates[str(name)] = means[0], means[1:]
     settings = {key: metadata[key] for key in ("replicates", "resample", "seed")}
     return Uncertainty(settings, run_ids=run_ids, mean=mean, replicates=replicates)
-
-
-def told_apart(drawn: Float64[np.ndarray, "replicates runs"], alpha: float) -> float:
-    """Bound what chance puts between any two runs, in 1 - alpha of the replicates.
-
-    Returns:
-        A difference of means; infinite where replicates are too few for the level.
-    """
-    if 1 / (1 + len(drawn)) >= alpha:
-        return np.inf
-    centred = drawn - np.nanmean(drawn, axis=0)
-    largest = np.nanmax(centred, 1, initial=-np.inf)
-    ranges = largest - np.nanmin(centred, 1, initial=np.inf)
-    return intervals.critical_value(np.sort(ranges), alpha)
 
 
 def weighted_means(

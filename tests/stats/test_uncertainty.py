@@ -1,5 +1,7 @@
 """What replicates say of means, differences, ranks and order: equal to plain twins."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from helpers.twins import replicates as twin
@@ -62,8 +64,15 @@ def test_all_tables_are_those_of_the_twins(seed, interval, steps):
         if surely > 0.95 + 1.5 / len(values):
             assert row["low"] >= 0 or row["high"] <= 0
     ranks = found.ranks(alpha=0.1)
-    least = twin.told_apart(rows, 0.1) + 1e-12
-    expected = twin.places([[b - a > least for b in mean] for a in mean])
+    middle = [sum(values) / len(values) for values in zip(*rows, strict=True)]
+
+    def distance(row: list[float], centre: list[float]) -> Any:
+        return lambda i, j: abs(row[i] - centre[i] - row[j] + centre[j])
+
+    order = sorted(range(5), key=lambda i: -mean[i])
+    moved = [distance(row, middle) for row in rows]
+    apart = twin.told_apart(distance(mean, [1e-12] * 5), order, moved, 0.1)
+    expected = twin.places([[(j, i) in apart for j in range(5)] for i in range(5)])
     assert ranks["mean"].is_monotonic_decreasing
     for _, row in ranks.iterrows():
         i = found.run_ids.index(row["run_id"])

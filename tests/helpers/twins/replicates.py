@@ -1,6 +1,7 @@
 """Intervals, ranks and order of runs by replicates, as the books write them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import combinations
 from math import floor, inf, sqrt
 from statistics import NormalDist, fmean
@@ -55,17 +56,41 @@ def tau_b(x: Sequence[float], y: Sequence[float]) -> float:
     return both / sqrt(sum(map(abs, a)) * sum(map(abs, b)))
 
 
-def told_apart(drawn: Sequence[Sequence[float]], alpha: float) -> float:
-    """Give the largest difference between any two runs that chance makes.
+def told_apart(
+    distance: Callable[[int, int], float],
+    order: Sequence[int],
+    drawn: Sequence[Callable[[int, int], float]],
+    alpha: float,
+) -> set[tuple[int, int]]:
+    """Give pairs of runs that differ, the better one first: window by window.
 
-    The ranges of the replicates, each run less its mean over them, are sorted; a
-    difference is beyond chance if less than alpha (1 + B) - 1 of them reach it.
+    Each window of the order is tested by the largest distance of its own pairs in each
+    draw, at its share of alpha, and by that of all pairs. A pair differs if it is
+    beyond what its window needs, and some pair is in every window around it.
     """
-    means = [fmean(column) for column in zip(*drawn, strict=True)]
-    rows = [[x - mean for x, mean in zip(row, means, strict=True)] for row in drawn]
-    ranges = sorted((max(row) - min(row) for row in rows), reverse=True)
-    beyond = [k for k in range(len(ranges)) if (1 + k) / (1 + len(ranges)) < alpha]
-    return ranges[max(beyond)] if beyond else inf
+    runs = len(order)
+
+    def pairs(a: int, b: int) -> list[tuple[int, int]]:
+        return list(combinations(order[a : b + 1], 2))
+
+    def least(a: int, b: int, share: Fraction) -> float:
+        most = sorted((max(d(*p) for p in pairs(a, b)) for d in drawn), reverse=True)
+        count = [k for k in range(len(most)) if (1 + k) < share * (1 + len(most))]
+        return most[count[-1]] if count else inf
+
+    level = Fraction(str(alpha))
+    of_all, found = least(0, runs - 1, level), set()
+    windows = {}
+    for a, b in combinations(range(runs), 2):
+        size = b - a + 1
+        share = level * Fraction(size, runs) if size < runs - 1 else level
+        windows[a, b] = min(of_all, least(a, b, share))
+    for a, b in windows:
+        around = [w for w in windows if w[0] <= a and w[1] >= b]
+        some = all(any(distance(*p) > windows[w] for p in pairs(*w)) for w in around)
+        if some and distance(order[a], order[b]) > windows[a, b]:
+            found.add((order[a], order[b]))
+    return found
 
 
 def places(better: Sequence[Sequence[bool]]) -> list[tuple[int, int, int]]:

@@ -1,0 +1,194 @@
+"""How many queries a difference needs to be found, by a pilot's scores."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import nctdtrinc
+
+from pgcjax.errors import UsageError, counted
+from pgcjax.io.result import Result
+from pgcjax.later import stats
+from pgcjax.stats import intervals, rank_sets, resample, tests
+from pgcjax.stats.matrix import Matrix, read
+from pgcjax.stats.procedures import check_resampling
+from pgcjax.stats.tests import Values
+
+MOST = 100_000
+"""Queries beyond which no number is searched."""
+
+_FEWEST = 5  # queries that are tried
+_STEPS = 12  # of the search; each brings it nearer by the square of differences
+
+
+@dataclass(frozen=True, kw_only=True)
+class Power(Result):
+    """Queries that a difference needs, and the least difference that a pilot can show.
+
+    Attributes:
+        table: pair (median or widest, by deviation, or named), run_a, run_b, test (t of
+            the pair alone, or max-t of all pairs), deviation (of the differences over
+            queries), least_difference (found with the power by as many queries as the
+            pilot has), and, of a difference that is asked for, queries (the number with
+            which it is; empty beyond `MOST`).
+    """
+
+
+def power(
+    scores: Any,
+    difference: float | None = None,
+    *,
+    measure: str | None = None,
+    runs: Sequence[str] | None = None,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    resamples: int = 1000,
+    seed: int = 0,
+    missing: str = "error",
+) -> Power:
+    """Compute how many queries a difference of means needs to be significant.
+
+    By t, two-sided, from the noncentral t distribution; by max-t, which compares all
+    runs of the pilot, from queries drawn from it, as many as are tried.
+
+    Args:
+        scores: of a pilot; what `compare` takes.
+        difference: of the means of two runs; by default only the least is computed
+            that as many queries as the pilot has can show.
+        measure: which one; needed if the scores are of several.
+        runs: two names; by default the pairs with median and largest deviation.
+        power: the chance that the test finds the difference.
+        alpha: level of the tests.
+        resamples: of queries.
+        seed: of the random numbers.
+        missing: what a query that some runs lack does: `error`, `drop` or `zero`.
+
+    Raises:
+        UsageError: an argument is wrong. DataError: the scores cannot be compared.
+
+    Source: Sakai 2016, topic set size design (t); Westfall and Young 1993 (max-t).
+    """
+    _check(difference, power, alpha)
+    check_resampling(resamples, seed)
+    matrix = read(scores, measure=measure, missing=missing)
+    pilot = _Pilot.of(matrix.values, resamples, seed, alpha)
+    rows = []
+    for name, (a, b) in _pairs(matrix, runs).items():
+        row = {"pair": name, "run_a": matrix.run_ids[a], "run_b": matrix.run_ids[b]}
+        deviation = float((matrix.values[a] - matrix.values[b]).std(ddof=1))
+        by_t = partial(_t_difference, deviation, alpha, power)
+        by_all = partial(pilot.least_difference, a, b, power)
+        for test, least in (("t", by_t), ("max-t", by_all)):
+            of_test = {"test": test, "deviation": deviation}
+            of_test["least_difference"] = least(matrix.values.shape[1])
+            if difference is not None:
+                of_test["queries"] = _search(least, matrix.values.shape[1], difference)
+            rows.append(row | of_test)
+    table = pd.DataFrame(rows)
+    if difference is not None:
+        table["queries"] = table["queries"].astype("Int64")
+    many, queries = map(counted, matrix.values.shape, ("run", "query"))
+    of = f", of a difference of {difference:g}" if difference is not None else ""
+    note = f"{many} × {queries}: power {power:g} at α = {alpha:g}{of}"
+    about = {"measure": matrix.measure, "difference": difference, "power": power}
+    about |= {"alpha": alpha, "resamples": resamples, "seed": seed, "missing": missing}
+    return Power(table, about, (*matrix.notes, note))
+
+
+def _check(difference: float | None, power: float, alpha: float) -> None:
+    """Refuse arguments that make no sense, by a UsageError."""
+    tests.check_alpha(alpha)
+    if not alpha < power < 1:
+        raise UsageError(f"power={power}: expected a number between alpha and 1")
+    if difference is not None and not 0 < difference < math.inf:
+        raise UsageError(f"difference={difference}: expected a number above 0")
+
+
+def _pairs(matrix: Matrix, runs: Sequence[str] | None) -> dict[str, tuple[int, int]]:
+    """Choose pairs of runs that are not identical."""
+    place = {name: i for i, name in enumerate(matrix.run_ids)}
+    if runs is not None:
+        if len({*runs}) != 2 or not {*runs} <= {*place}:
+            raise UsageError(f"runs={[*runs]}: expected two runs of the pilot")
+        a, b = runs
+        pairs = np.array([place[a]]), np.array([place[b]])
+    else:
+        pairs = tests.all_pairs(len(place))
+    _, deviation = tests.moments(matrix.values, pairs)
+    varied = np.flatnonzero(deviation > 0)
+    if not len(varied):
+        raise UsageError("power: expected runs whose differences vary over queries")
+    order = varied[np.argsort(deviation[varied], kind="stable")]
+    places = {"median": order[(len(order) - 1) // 2], "widest": order[-1]}
+    places = places if runs is None else {"named": order[0]}
+    return {name: (int(pairs[0][i]), int(pairs[1][i])) for name, i in places.items()}
+
+
+def _t_difference(deviation: float, alpha: float, power: float, queries: int) -> float:
+    """Return the difference that Student's t finds with a power."""
+    critical = stats.t.isf(alpha / 2, queries - 1)
+    shift = nctdtrinc(queries - 1, 1 - power, critical)
+    return deviation * float(shift) / math.sqrt(queries)
+
+
+def _search(
+    least: Callable[[int], float], queries: int, difference: float
+) -> int | None:
+    """Find the fewest queries whose least difference is no more than a difference."""
+    low, high, n = _FEWEST - 1, MOST + 1, max(queries, _FEWEST)
+    for _ in range(_STEPS):
+        found = least(n)
+        low, high = (low, n) if found <= difference else (n, high)
+        if high - low <= 1 or low >= MOST:
+            break
+        n = round(n * (found / difference) ** 2) - (n == high)
+        n = min(max(n, low + 1), high - 1)
+    return high if high <= MOST else None
+
+
+class _Pilot(NamedTuple):
+    """Scores that queries are drawn from.
+
+    Attributes:
+        x: scores, less the mean of each run and query, and as wide as the queries that
+            the pilot's are a sample of.
+        size: pairs of runs that are not identical.
+        largest: the largest |T*| of each resample of so many queries.
+    """
+
+    x: Values
+    size: int
+    resamples: int
+    seed: int
+    alpha: float
+    critical: dict[int, float]
+
+    @classmethod
+    def of(cls, values: Values, resamples: int, seed: int, alpha: float) -> "_Pilot":
+        x = values - values.mean(1, keepdims=True)
+        x = (x - x.mean(0)) * math.sqrt(x.shape[1] / (x.shape[1] - 1))
+        same = tests.identical(values, tests.all_pairs(len(values)))
+        return cls(x, int((~same).sum()), resamples, seed, alpha, {})
+
+    def least_difference(self, a: int, b: int, power: float, queries: int) -> float:
+        """Return the difference of a pair that max-t finds with a power."""
+        runs, pilot = self.x.shape
+        random = resample.generator(self.seed, "bootstrap", 0)
+        weights = random.multinomial(queries, np.full(pilot, 1 / pilot), self.resamples)
+        weights = weights.astype(np.float64)
+        means, squares = weights @ self.x.T / queries, weights @ (self.x**2).T
+        # Of all pairs together: the scores of a query add up to 0.
+        spread = runs * (squares - queries * means**2).sum(1) / max(1, self.size)
+        if queries not in self.critical:
+            given = self.x, weights, spread, np.zeros(1, int)
+            largest = np.sort(rank_sets.largest_between(*given).ravel())
+            self.critical[queries] = intervals.critical_value(largest, self.alpha)
+        z = self.x[a] - self.x[b]
+        moved = means[:, a] - means[:, b]
+        square = np.maximum(weights @ (z * z) - queries * moved**2, 0.0) + spread
+        error = np.sqrt(square / (queries * (queries - 1)))
+        return float(np.quantile(self.critical[queries] * error - moved, power))

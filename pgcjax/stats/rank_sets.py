@@ -1,0 +1,297 @@
+"""Which ranks runs may have, all of them together: stepwise, over windows of runs.
+
+Runs that are truly equal are next to each other in the order of means, up to chance. So
+a window, runs from one place of that order to another, is tested by the largest
+statistic of its own pairs, at its share of the level: as many runs as it has, of all.
+Such shares of windows that have no run in common add up to no more than the level. Two
+runs are told apart if their statistic is significant in the least window that holds
+both, and each window around it has a significant pair. What max-t tells apart of all
+pairs at once is told apart here, too.
+
+Source: Ryan 1960; Einot and Gabriel 1975; Welsch 1977 (shares of stepwise ranges), with
+the resamples of max-t; ranks as of Mogstad, Romano, Shaikh and Wilhelm 2024.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float64, Int
+
+from pgcjax.errors import Progress, UsageError, counted
+from pgcjax.io.reading import reading
+from pgcjax.io.result import Result
+from pgcjax.judging.rank_ranges import places
+from pgcjax.stats import max_t, resample, tests
+from pgcjax.stats.choices import RESAMPLES
+from pgcjax.stats.intervals import reaching
+from pgcjax.stats.matrix import read
+from pgcjax.stats.procedures import check_resampling
+from pgcjax.stats.rounding import NOISE, exact
+from pgcjax.stats.tests import Values
+
+_MOST = 64  # parts into which runs are cut: windows begin and end with them
+_BYTES = 2**27  # of the largest statistics of all pairs of parts
+_NEAR = 2**20  # statistics that are computed at once
+MANY = 500
+"""Runs of which as many resamples are made as of max-t; of more, `_FEW`."""
+
+_FEW = 500
+_ROWS = 8  # parts that are compared with all behind them at once
+
+Part = Int[np.ndarray, " runs"]
+Maxima = Float64[np.ndarray, "resamples parts parts"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankSets(Result):
+    """Ranks that runs may have; all of them hold together at the level.
+
+    Attributes:
+        table: run_id, mean, rank (1 best, equal means share one), low and high (the
+            best and the worst rank that the run may have) and tier (so many runs less
+            one are truly better), the best run first.
+    """
+
+
+def rank_sets(
+    scores: Any,
+    measure: str | None = None,
+    *,
+    level: float = 0.95,
+    seed: int = 0,
+    resamples: int | None = None,
+    missing: str = "error",
+    memory: str | int | None = None,
+    progress: Progress | None = None,
+) -> RankSets:
+    """Compute which ranks each run may have, all of them together at a level.
+
+    Args:
+        scores: what `compare` takes; ranks are over other queries then. Or what
+            `uncertainty` returned: over what it drew again, judgments or queries.
+        measure: which one; needed if the scores are of several.
+        level: of all ranks together.
+        seed: of the random numbers; those of `compare`.
+        resamples: of queries; by default 2000, or 500 of more than 500 runs.
+        missing: what a query that some runs lack does: `error`, `drop` or `zero`.
+        memory: bytes that intermediate results may take, or a size such as `2GB`.
+        progress: called with `(stage, done, total)`.
+
+    Raises:
+        DataError: the scores cannot be compared. UsageError: an argument is wrong.
+
+    Source: see `pgcjax.stats.rank_sets`.
+    """
+    if not 0 < level < 1:
+        raise UsageError(f"level={level}: expected a number between 0 and 1")
+    alpha = float(1 - exact(level))
+    if hasattr(scores, "replicates"):
+        note = f"ranks of all hold together at {100 * level:g} %: {scores.drawn_again}"
+        about = {**scores.metadata, "level": level}
+        return RankSets(scores.ranks(measure, alpha=alpha), about, (note,))
+    with reading(memory=memory):
+        matrix = read(scores, measure=measure, missing=missing)
+    values = matrix.values
+    resamples = most_resamples(len(values)) if resamples is None else resamples
+    check_resampling(resamples, seed)
+    apart = told_apart(values, alpha, resamples, seed, progress)
+    runs, queries = values.shape
+    note = f"{counted(runs, 'run')}, {counted(queries, 'query')}; ranks of all hold "
+    note += f"together at {100 * level:g} %: queries drawn again {resamples} times"
+    about = {"measure": matrix.measure, "level": level, "resamples": resamples}
+    about |= {"seed": seed, "missing": missing, "runs": runs, "queries": queries}
+    table = leaderboard(matrix.run_ids, values.mean(1), apart)
+    return RankSets(table, about, (*matrix.notes, note))
+
+
+def most_resamples(runs: int) -> int:
+    """Return how many resamples are made that nobody asked for."""
+    return RESAMPLES["max-t"] if runs <= MANY else _FEW
+
+
+def leaderboard(
+    run_ids: list[str],
+    means: Float64[np.ndarray, " runs"],
+    apart: Bool[np.ndarray, "runs runs"],
+) -> pd.DataFrame:
+    """List runs with the ranks that they may have, the best first."""
+    table = pd.DataFrame(
+        {
+            "run_id": pd.Series(run_ids, dtype="str"),
+            "mean": means,
+            "rank": np.searchsorted(np.sort(-means), -means) + 1,
+            **places(apart, means)._asdict(),
+        }
+    )
+    order = np.lexsort([np.arange(len(means)), -means])
+    return table.iloc[order].reset_index(drop=True)
+
+
+def told_apart(
+    values: Values,
+    alpha: float,
+    resamples: int,
+    seed: int,
+    progress: Progress | None = None,
+) -> Bool[np.ndarray, "runs runs"]:
+    """Find which runs differ, by the statistic and the resamples of test `max-t`."""
+    return stepwise(*resampled(values, resamples, seed, progress), alpha)
+
+
+def resampled(
+    values: Values, resamples: int, seed: int, progress: Progress | None = None
+) -> tuple[Float64[np.ndarray, "runs runs"], list[Part], Maxima]:
+    """Compute what `stepwise` takes, by the statistic and the resamples of `max-t`."""
+    runs, queries = values.shape
+    pairs = tests.all_pairs(runs)
+    scores = resample.WholeScores.of(values)
+    family = max_t.Family.of(scores, pairs, tests.identical(values, pairs))
+    statistic = np.zeros((runs, runs))
+    statistic[pairs] = statistic[pairs[::-1]] = max_t.observed(family, scores, pairs)[0]
+    # Of equal means, scores decide: the order of runs in a file has no effect.
+    parts = cut(np.lexsort([*values.T, -scores.values.sum(1)]), resamples)
+    centred, unit = resample.centred(scores.values[np.concatenate(parts)])
+    starts = np.cumsum([0, *map(len, parts[:-1])])
+
+    def block(number: int, size: int, device: Any) -> np.ndarray:
+        weights = resample.multiplicities(resample.indices(seed, number, size, queries))
+        spread = family.spread(weights) / unit**2
+        return largest_between(centred, weights.T, spread, starts)
+
+    maxima, done = [], 0
+    for size, found in resample.block_results(block, 0, resamples):
+        maxima.append(found)
+        done += size
+        if progress:
+            progress("ranks", done, resamples)
+    return statistic, parts, np.concatenate(maxima)
+
+
+def largest_between(
+    x: Values,
+    weights: Float64[np.ndarray, "resamples queries"],
+    spread: Float64[np.ndarray, " resamples"],
+    starts: Int[np.ndarray, " parts"],
+) -> Maxima:
+    """Find the largest |T*| between each two parts of runs, as `max_t` defines it.
+
+    Args:
+        x: scores less the mean of their run, the best run first.
+        weights: how often each resample holds each query; of as many as they add up to.
+        spread: the mean of Σ(z - mean)² over the pairs of the family.
+        starts: the first run of each part.
+    """
+    step = max(1, _NEAR // len(x) ** 2)
+    cuts = (slice(low, low + step) for low in range(0, len(weights), step))
+    found = [_largest(x, weights[some], spread[some], starts) for some in cuts]
+    return np.concatenate(found)
+
+
+def _largest(
+    x: Values,
+    weights: Float64[np.ndarray, "resamples queries"],
+    spread: Float64[np.ndarray, " resamples"],
+    starts: Int[np.ndarray, " parts"],
+) -> Maxima:
+    """Do as `largest_between`, at once."""
+    queries, count = int(weights[0].sum()), len(starts)
+    means = weights @ x.T / queries
+    squares = weights @ (x * x).T
+    found = np.zeros((len(weights), count, count))
+    for low in range(0, count, _ROWS):
+        some = slice(low, low + _ROWS)
+        first, end = starts[low], starts[low + _ROWS] if low + _ROWS < count else None
+        left = squares[:, first:end, None] + squares[:, None, first:]
+        least = NOISE * left
+        left -= 2 * ((x[first:end] * weights[:, None]) @ x[first:].T)
+        moved = means[:, first:end, None] - means[:, None, first:]
+        moved[np.abs(moved) <= NOISE] = 0.0
+        top = queries * np.square(moved, out=moved)
+        left -= top  # Σ(z - mean)² of each pair
+        left[left <= least] = 0.0
+        left += spread[:, None, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            square = np.where(top > 0, (queries - 1) * top / left, 0.0)
+        square = np.maximum.reduceat(square, starts[some] - first, 1)
+        found[:, some, low:] = np.maximum.reduceat(square, starts[low:] - first, 2)
+    return np.sqrt(found)
+
+
+def of_replicates(
+    means: Float64[np.ndarray, " runs"],
+    drawn: Float64[np.ndarray, "replicates runs"],
+    alpha: float,
+) -> Bool[np.ndarray, "runs runs"]:
+    """Find which runs differ, by differences of their means in replicates."""
+    parts = cut(np.argsort(-means, kind="stable"), len(drawn))
+    centred = drawn - np.nanmean(drawn, axis=0)
+    highest = np.stack([np.nanmax(centred[:, p], 1, initial=-np.inf) for p in parts], 1)
+    lowest = np.stack([np.nanmin(centred[:, p], 1, initial=np.inf) for p in parts], 1)
+    ends = highest[:, :, None] - lowest[:, None], highest[:, None] - lowest[:, :, None]
+    noise = NOISE * np.nanmax(np.abs(means), initial=0.0)
+    apart = np.abs(means[:, None] - means) - noise
+    return stepwise(apart, parts, np.maximum(*ends), alpha)
+
+
+def cut(order: Part, resamples: int) -> list[Part]:
+    """Cut runs, the best first, into parts: of one run if there is memory for it."""
+    most = min(_MOST, max(1, int((_BYTES / (8 * max(1, resamples))) ** 0.5)))
+    return np.array_split(order, min(most, len(order)))
+
+
+def stepwise(
+    statistic: Float64[np.ndarray, "runs runs"],
+    parts: list[Part],
+    maxima: Maxima,
+    alpha: float,
+) -> Bool[np.ndarray, "runs runs"]:
+    """Find which runs differ, from the widest window to the narrowest.
+
+    Args:
+        statistic: of each two runs; symmetric.
+        parts: the places of runs, the best ones first: windows are made of these.
+        maxima: the largest statistic of the pairs between two parts, the second one not
+            better than the first, in each resample; of a part with itself, within it.
+        alpha: level of all pairs together.
+    """
+    count, runs, level = len(parts), len(statistic), exact(alpha)
+    ends = np.cumsum([0, *map(len, parts)])
+    observed, largest = np.zeros((count, count)), maxima.transpose(1, 2, 0).copy()
+    for width in range(count):
+        for a in range(count - width):
+            b = a + width
+            observed[a, b] = statistic[np.ix_(parts[a], parts[b])].max(initial=0.0)
+            for c, d in ((a, b - 1), (a + 1, b)) if width else ():
+                observed[a, b] = max(observed[a, b], observed[c, d])
+                np.maximum(largest[a, b], largest[c, d], out=largest[a, b])
+    apart = np.zeros((runs, runs), bool)
+    of_all = _critical(largest[0, -1], level)
+    passed = np.zeros((count + 1, count + 1), bool)  # windows in which some pair is
+    passed[0, count] = True
+    for width in range(count - 1, -1, -1):
+        for a in range(count - width):
+            b, size = a + width, int(ends[a + width + 1] - ends[a])
+            around = [(a - 1, b + 1)] * (a > 0) + [(a, b + 2)] * (b + 1 < count)
+            if not all(passed[each] for each in around):
+                continue
+            share = level if size >= runs - 1 else level * Fraction(size, runs)
+            least = min(of_all, _critical(largest[a, b], share))
+            passed[a, b + 1] = observed[a, b] > least
+            both = np.ix_(parts[a], parts[b])
+            apart[both] = statistic[both] > least
+    return apart | apart.T
+
+
+def _critical(largest: Float64[np.ndarray, " resamples"], level: Fraction) -> float:
+    """Return the statistic beyond which p is below a level; infinite if there is none.
+
+    As `intervals.critical_value`, of statistics in any order.
+    """
+    most = reaching(level, len(largest))
+    if most < 0:
+        return np.inf
+    place = len(largest) - 1 - most
+    return float(np.partition(largest, place)[place])
