@@ -1,0 +1,352 @@
+"""The fewest judgments that overturn an order of runs, between two bounds.
+
+A judgment is of one query, so the sum of differences falls by what changed judgments
+make of each query. *Found*: sets of judgments per query, all single ones and then the
+best beside a few, are put together by dynamic programming; the chosen set is scored by
+the engine, and must give the same bits. *Proven*: let U(k) bound what k changes of a
+query can gain. (1) For k up to `exact`, all sets were scored: U is the best. (2) Beyond,
+a document adds the smaller of the weights of its ranks in the run and in an ideal
+ranking; whatever the ranking, the sum is between those of the opposed order and of the
+run's, so both scores, and their difference, are bounded. (3) Any set of c changes gains
+at most the largest sum of U(k) with k's that add up to c, which is what the programme
+computes; where it is below what is needed, no c changes overturn the order. Sets are
+scored where a relaxed solution leans on (2), until bounds meet or the work is spent.
+Whether a difference is significant by a paired t test is no sum: s1 < sqrt(κ s2), s1 the
+sum of differences and s2 that of squares, but sqrt(x) = min over λ of (λx + 1/λ) / 2, so
+that for each λ a sum of d - λκd²/2 has to fall: the largest of these bounds counts. A
+difference becomes significant for some λ: intervals of λ are relaxed, the least counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from pgcjax.engine.changed_graphs import ChangedQuery
+from pgcjax.engine.changed_scores import HIGH, LOW, ChangedScores, Relaxation
+from pgcjax.engine.explainer import Explainer, no_run
+from pgcjax.engine.request import runs_of
+from pgcjax.engine.variant_batch import VariantGraphs, check_variants
+from pgcjax.errors import (
+    Progress,
+    UsageError,
+    VerificationError,
+    check_choice,
+    counted,
+    listed,
+)
+from pgcjax.io.runs import Options
+from pgcjax.judging.choices import CHANGES, OVERTURNED
+from pgcjax.judging.fragility import Fragility, allocate, in_words
+from pgcjax.judging.variants import QueryVotes, Variants, alike, turned
+from pgcjax.later import pd
+
+WORK = 1.5e9
+"""Work of a pair of runs, in sets times squares of documents: some seconds."""
+
+_NOISE = 1e-12  # of the mean of differences: rounding
+_GRID = 17  # relaxations of a test
+
+
+class Asked(NamedTuple):
+    """What is to be overturned.
+
+    Attributes:
+        overturned: whether differences, by query, do.
+        relaxations: of this, as sums over queries.
+        every: whether all of these have to be fulfilled, or one alone.
+    """
+
+    overturned: Callable[[np.ndarray], bool]
+    relaxations: list[Relaxation]
+    every: bool
+
+
+class Bounds(NamedTuple):
+    """Bounds of the number of changes, and the set that was found, by query."""
+
+    count: int | None
+    lower: int
+    sets: list[np.ndarray]
+
+
+class ChangedJudgments:
+    """Judgments that may be removed or reversed, one by one.
+
+    Attributes:
+        explainer: runs and judgments.
+        change: one of `CHANGES`.
+        votes: the judgments, with what reversed ones say behind them.
+    """
+
+    def __init__(self, explainer: Explainer, change: str):
+        """Group judgments that say the same.
+
+        Raises:
+            UsageError: the measure has no votes, or one row counts as several votes
+                that count in part.
+        """
+        check_variants(explainer.member, f"{change} judgments")
+        self.explainer, self.change = explainer, change
+        table = explainer.request.tables["preferences"].reset_index(drop=True)
+        self.votes, self._single, _ = turned(table)
+        self._rows, self._count = alike(table), len(table)
+        self._graphs = VariantGraphs(explainer.member, self.votes)
+        several = self.votes.judgments[: len(table)] > 1
+        parts = self.votes.weight % 1 != 0
+        if several.any() and (parts.any() or table.get("probability") is not None):
+            raise UsageError(
+                "some rows stand for several judgments that count in part: give each "
+                "judgment a row"
+            )
+
+    def items(self, query: str) -> list[np.ndarray]:
+        """List the rows of the judgments of each group of a query, each judgment."""
+        rows = self._rows.get(query, [])
+        return [np.repeat(x, self.votes.judgments[x]) for x in rows]
+
+    def searched(self, runs: Sequence[str]) -> list[ChangedScores]:
+        """Lay out the queries for two runs."""
+        out = []
+        for number, query in enumerate(self.explainer.query_ids):
+            items = self.items(query)
+            counts = np.zeros((1, 0), np.int64)
+            if query in self.votes.rows:
+                counts = self.counts(query, [np.zeros(0, int)])
+                single = self._single.counts(query, slice(0, len(items)))
+                if self.change == CHANGES[0]:
+                    single = single * (self.votes.rows[query] < self._count)
+                counts = np.concatenate([counts, single])
+            rankings = [self.explainer.ranking(run, query) for run in runs]
+            times = np.array([*map(len, items)], int)
+            of = ChangedQuery(self._graphs, number, query, counts, times, rankings)
+            out.append(ChangedScores(of, self.change == CHANGES[0]))
+        return out
+
+    def chosen(self, query: str, changes: np.ndarray) -> np.ndarray:
+        """Return the rows of the judgments of a set of changes."""
+        items, used = self.items(query), [0] * len(self._rows.get(query, []))
+        rows = []
+        for change in changes.tolist():
+            rows.append(items[change][used[change]])
+            used[change] += 1
+        return np.array(rows, int)
+
+    def counts(self, query: str, sets: Iterable[np.ndarray]) -> np.ndarray:
+        """Count the votes of a query as sets of changes leave them."""
+        of_query = self.votes.rows[query]
+        as_is = np.where(of_query < self._count, self.votes.judgments[of_query], 0)
+        out = []
+        for changes in sets:
+            counts, rows = as_is.copy(), self.chosen(query, changes)
+            for row in rows.tolist():
+                counts[of_query == row] -= 1
+                if self.change == CHANGES[1]:
+                    counts[of_query == row + self._count] += 1
+            out.append(counts)
+        return np.array(out)
+
+    def replayed(self, sets: Sequence[np.ndarray]) -> Explainer:
+        """Read the judgments with all changes made, for the same runs."""
+        of = dict(zip(self.explainer.query_ids, sets, strict=True))
+
+        def counts(query: str, part: slice) -> np.ndarray:
+            del part
+            return self.counts(query, [of[query]])
+
+        table = self.votes.of_variant(Variants([0], counts), 0)
+        return self.explainer.with_preferences(table)
+
+
+def asked_order(d: np.ndarray) -> Asked:
+    """Ask for an order to be reversed: for a sum of differences below 0."""
+    noise = _NOISE * max(1, len(d))
+    relaxation = Relaxation(-1.0, 0.0, float(d.sum()) + noise)
+    return Asked(lambda new: new.sum() < -noise, [relaxation], True)
+
+
+def asked_significance(d: np.ndarray, alpha: float) -> Asked:
+    """Ask for a paired t test to decide otherwise than it does."""
+    n = len(d)
+    critical = float(stdtrit(n - 1, 1 - alpha / 2))
+    kappa = critical**2 * n / (n - 1 + critical**2)
+
+    def significant(new: np.ndarray) -> bool:
+        return p_value(new) <= alpha
+
+    spread, now = np.sqrt(kappa * (d @ d)), significant(d)
+    if now:
+        found = []
+        for scale in spread * np.geomspace(0.5, 2, _GRID):
+            bend = kappa / (2 * scale)
+            need = d.sum() - bend * (d @ d) - scale / 2
+            found.append(Relaxation(-1.0, bend, float(need)))
+        return Asked(lambda new: not significant(new), found, True)
+    ends = [0.0, *(spread * np.geomspace(0.2, 5, _GRID)), np.inf]
+    found = []
+    for side in (HIGH, LOW):
+        for low, high in zip(ends[:-1], ends[1:], strict=True):
+            bend = -kappa / (2 * high)
+            start = side * d.sum() + bend * (d @ d)
+            found.append(Relaxation(float(side), bend, float(low / 2 - start)))
+    return Asked(significant, found, False)
+
+
+def p_value(d: np.ndarray) -> float:
+    """Compute p of a paired t test, both sides; 1 where nothing differs."""
+    deviation = d.std(ddof=1)
+    if deviation <= _NOISE:
+        return float(abs(d.mean()) <= _NOISE)
+    return float(2 * stdtr(len(d) - 1, -abs(d.mean()) / deviation * np.sqrt(len(d))))
+
+
+class Search:
+    """The search for the fewest changes that overturn what is asked of two runs."""
+
+    def __init__(self, queries: list[ChangedScores], asked: Asked, most: int):
+        """Take queries, and the largest number of changes that is of interest."""
+        self.queries, self.asked = queries, asked
+        self.count, self.sets = None, [np.zeros(0, int)] * len(queries)
+        self.most, self.lower = most, 1
+
+    @property
+    def work(self) -> float:
+        """Return what scoring has cost so far."""
+        return sum(of.work for of in self.queries)
+
+    def bound(self) -> list[int]:
+        """Raise the proven bound; return how a relaxed solution shares changes out."""
+        limit = self.most if self.count is None else self.count
+        bounds, parts = [], []
+        for by in self.asked.relaxations:
+            need = by.need - 2 * _NOISE * len(self.queries)
+            made = allocate([q.gains(by, limit, True) for q in self.queries], limit)
+            fewest = made.fewest(need)
+            bounds.append(limit + 1 if fewest is None else fewest)
+            parts.append(made.parts(min(limit, bounds[-1])))
+        best = (np.argmax if self.asked.every else np.argmin)(bounds)
+        lower = max(1, bounds[best])
+        self.lower = max(self.lower, min(lower, limit if self.count else lower))
+        return parts[best]
+
+    def try_sets(self, sets: list[np.ndarray], differences: Sequence[float]) -> None:
+        """Take sets of changes if they overturn what is asked, and are fewer."""
+        size = sum(map(len, sets))
+        fewer = self.count is None or size < self.count
+        if fewer and self.asked.overturned(np.array(differences)):
+            self.count, self.sets = size, sets
+
+    def combine(self) -> list[int]:
+        """Put the best sets of queries together; return how many changes each has."""
+        limit = self.most if self.count is None else self.count - 1
+        last = [0] * len(self.queries)
+        for by in self.asked.relaxations:
+            made = allocate([q.gains(by, limit, False) for q in self.queries], limit)
+            first = made.fewest(by.need) if len(self.asked.relaxations) == 1 else 1
+            for size in range(limit + 1 if first is None else first, limit + 1):
+                parts = made.parts(size)
+                pairs = zip(self.queries, parts, strict=True)
+                found = [q.best_set(by, k) for q, k in pairs]
+                before = self.count
+                self.try_sets([x[1] for x in found], [x[0] for x in found])
+                if self.count != before:
+                    last = parts
+                    break
+            else:
+                last = made.parts(limit) if not any(last) else last
+        return last
+
+    def greedy(self, side: int) -> None:
+        """Make the best single change again and again, until it overturns."""
+        level = [0] * len(self.queries)
+        state = [(of.query.difference, np.zeros(0, int)) for of in self.queries]
+        after = [self._after(i, side, 1) for i in range(len(self.queries))]
+        for _ in range(self.most if self.count is None else self.count - 1):
+            gains = [
+                side * (new[0] - old[0]) for new, old in zip(after, state, strict=True)
+            ]
+            best = int(np.argmax(gains))
+            if not gains[best] > 0:
+                return
+            state[best], level[best] = after[best], level[best] + 1
+            self.try_sets([x[1] for x in state], [x[0] for x in state])
+            if self.count == sum(level):
+                return
+            after[best] = self._after(best, side, level[best] + 1)
+
+    def _after(self, number: int, side: int, level: int) -> tuple[float, np.ndarray]:
+        """Return the greedy set of so many changes of a query, and its difference."""
+        sets = self.queries[number].chain(side, level)[:1]
+        if not len(sets):
+            return -side * np.inf, np.zeros(0, int)
+        return float(self.queries[number].query.differences(sets)[0]), sets[0]
+
+    def ranked(self, side: int) -> None:
+        """Make the single changes of the largest effects together (as AMIP does)."""
+        rows = []
+        for number, of in enumerate(self.queries):
+            single = of.query.differences(np.arange(len(of.query.times))[:, None])
+            gain = side * (single - of.query.difference)
+            rows += [
+                (-g, number, change)
+                for change, g in enumerate(gain.tolist())
+                for _ in range(of.query.times[change])
+                if g > 0
+            ]
+        limit = self.most if self.count is None else self.count - 1
+        sets = [np.zeros(0, int) for _ in self.queries]
+        d = [of.query.difference for of in self.queries]
+        for _, number, change in sorted(rows)[:limit]:
+            sets[number] = np.append(sets[number], change)
+            d[number] = float(self.queries[number].score(sets[number][None])[0])
+            self.try_sets([*sets], d)
+
+    def run(self, work: float) -> Bounds:
+        """Search until both bounds meet, or the work is spent."""
+        for of in self.queries:
+            if len(of.query.times):
+                of.enumerate()
+        sides = {int(np.sign(by.slope)) for by in self.asked.relaxations}
+        self.bound()
+        for side in sides:
+            self.greedy(side)
+            self.ranked(side)
+        self._deepen(sides, work / 2)
+        while self.lower != self.count and self._refine(work):
+            self.combine()
+        if self.count is not None and self.lower < self.count:
+            self._deepen(sides, work)
+        return Bounds(self.count, self.lower, self.sets)
+
+    def _deepen(self, sides: set[int], work: float) -> None:
+        """Search on in queries whose largest sets are in use."""
+        tried: set[tuple[int, int]] = set()
+        while self.lower != self.count and self.work < work:
+            parts = self.combine()
+            rest = [
+                (i, k + 1)
+                for i, k in enumerate(parts)
+                if (k or len(tried) < len(parts)) and (i, k + 1) not in tried
+            ]
+            if not rest:
+                return
+            for i, level in rest:
+                tried.add((i, level))
+                for side in sides:
+                    self.queries[i].chain(side, level)
+
+    def _refine(self, work: float) -> bool:
+        """Score all sets of one query on which the proven bound leans."""
+        parts = self.bound()
+        leaning = [
+            of
+            for of, k in zip(self.queries, parts, strict=True)
+            if k > of.exact and of.next_cost() and self.work + of.next_cost() < work
+        ]
+        if not leaning or self.lower == self.count:
+            return False
+        min(leaning, key=ChangedScores.next_cost).enumerate()
+        return True
