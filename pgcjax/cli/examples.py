@@ -21,6 +21,7 @@ EXAMPLES = {
     "files pack": "--prefs judgments.txt runs/ -o runs.parquet",
     "files simulate": "--queries 50 --runs 20 -o collection",
     "files": "check --prefs judgments.txt runs/",
+    "fragile": "--prefs judgments.txt runs/ --change reverse",
     "judgments agree": "--prefs judgments.txt --qrels qrels.txt",
     "judgments audit": "--prefs judgments.csv --people ann",
     "judgments circular": "judge.csv people.csv --judge-runs bm25-gpt",

@@ -104,18 +104,21 @@ class ChangedQuery:
     ) -> Float64[np.ndarray, " sets"]:
         """Peel graphs whose edges (u, v) count more or less, and score the run."""
         edges, n, rows = self._edges, self.size, np.arange(len(u))
-        out, into = (np.tile(edges.sum(axis), (len(u), 1)) for axis in (1, 0))
+        # One number orders what a step may place: sinks, then sources, then the rest.
+        large = (2 * int(edges.sum(0).max() + edges.sum(1).max()) + 2) * n
+        kind = np.int32 if 8 * large < 2**31 else np.int64
+        edges, order, added = (x.astype(kind) for x in (edges, run.order, added))
+        out, into = (np.tile(edges.sum(x, dtype=kind), (len(u), 1)) for x in (1, 0))
         np.add.at(out, (rows[:, None], u), added)
         np.add.at(into, (rows[:, None], v), added)
         gone = ~(self._graded | (out + into > 0))
         sizes = n - gone.sum(1)
         front, back, total = np.zeros_like(sizes), sizes - 1, np.zeros_like(sizes)
-        # One number orders what a step may place: sinks, then sources, then the rest.
-        large, columns = (int((out + into).max(initial=0)) + 2) * n, edges.T.copy()
-        source, sink = 2 * large + n - run.order, 4 * large + run.order
+        source, sink = 2 * large - order, 4 * large + order
+        columns = edges.T.copy()
         depth = len(self._weights) - 1
         for _ in range(int(sizes.max(initial=0))):
-            key = (out - into) * n - run.order
+            key = (out - into) * kind(n) - order
             np.copyto(key, source, where=into == 0)
             np.copyto(key, sink, where=out == 0)
             np.copyto(key, -4 * large, where=gone)

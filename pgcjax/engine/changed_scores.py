@@ -9,7 +9,8 @@ import numpy as np
 from pgcjax.engine.changed_graphs import ChangedQuery, Sets
 
 LOW, HIGH = -1, 1
-_BEAM = 3  # sets from which a search goes on
+_BEAM = 3  # sets from which a search goes on, and fewer of large queries
+_BEAM_WORK = 1e7
 _AT_ONCE = 2**20  # sets in memory
 
 
@@ -57,6 +58,8 @@ class ChangedScores:
         self.extremes = [(start, start)]
         self._beams = {LOW: [start[1][None]], HIGH: [start[1][None]]}
         self._most = int(query.times.sum())
+        one = max(1, self.query.size**2 * len(query.times))
+        self._width = int(min(max(_BEAM_WORK // one, 1), _BEAM))
         self._reach: dict[int, tuple[float, float]] = {}
 
     def score(self, sets: Sets) -> np.ndarray:
@@ -112,7 +115,7 @@ class ChangedScores:
             order = np.argsort(-value, kind="stable")
             first = int(value[:own].argmax()) if own else int(order[0])
             _, once = np.unique(np.sort(sets[order], 1), axis=0, return_index=True)
-            order = order[np.sort(once)][:_BEAM]
+            order = order[np.sort(once)][: self._width]
             beams.append(sets[[first, *order[order != first]]])
         return beams[level] if level < len(beams) else beams[-1][:0]
 

@@ -160,6 +160,13 @@ class Explainer:
         explainer._rankings = self._rankings
         return explainer
 
+    def means(self) -> pd.Series:
+        """Return the mean score of each run."""
+        runs = self.run_ids
+        lists = {q: [self.ranking(run, q) for run in runs] for q in self.query_ids}
+        scores = scores_of(self.request, self.member, lists)
+        return pd.Series(np.mean([*scores.values()], axis=0), runs)
+
     def differences(self, run_id: str, other: str) -> pd.Series:
         """Return the difference of two runs by query, queries ascending."""
         return self._both(run_id, other).set_index("query_id")["difference"]
@@ -205,7 +212,7 @@ class Explainer:
     def _explanation(
         self, run_id: str, query_id: str | None, parts: ScoreParts, table: pd.DataFrame
     ) -> Explanation:
-        about = self._about(run_id, query_id) | {"score": parts.score}
+        about = self.about(run_id, query_id) | {"score": parts.score}
         note = (
             f"{run_id}, {query_id or 'all queries'}: {self.measure} {parts.score:.4f}"
         )
@@ -265,7 +272,7 @@ class Explainer:
             )
         return Difference(
             table,
-            self._about(run_id, query_id) | {"other": other},
+            self.about(run_id, query_id) | {"other": other},
             tuple(notes),
             measure=self.measure,
             run_id=run_id,
@@ -349,7 +356,8 @@ class Explainer:
         """
         return self._rankings[run_id].get(query_id, [])
 
-    def _about(self, run_id: str, query_id: str | None) -> dict[str, Any]:
+    def about(self, run_id: str, query_id: str | None) -> dict[str, Any]:
+        """Return the metadata of findings about a run."""
         about = {"version": __version__, "measure": self.member.measure.in_full()}
         about |= {"run_id": run_id, "order": self.order}
         return about if query_id is None else about | {"query_id": query_id}

@@ -36,19 +36,80 @@ from pgcjax.errors import (
     VerificationError,
     check_choice,
     counted,
-    listed,
 )
 from pgcjax.io.runs import Options
 from pgcjax.judging.choices import CHANGES, OVERTURNED
+from pgcjax.judging.fragile_strengths import fragile_strengths
 from pgcjax.judging.fragility import Fragility, allocate, in_words
-from pgcjax.judging.variants import QueryVotes, Variants, alike, turned
+from pgcjax.judging.variants import Variants, alike, turned
 from pgcjax.later import pd
+from pgcjax.stats.tests import check_alpha
 
-WORK = 1.5e9
+WORK = 2e8
 """Work of a pair of runs, in sets times squares of documents: some seconds."""
+
+MOST = 200
+"""Changes that are looked for, at most."""
 
 _NOISE = 1e-12  # of the mean of differences: rounding
 _GRID = 17  # relaxations of a test
+
+
+def fragile(
+    runs: Any = None,
+    *,
+    preferences: Any,
+    qrels: Any = None,
+    measure: str = "PGC",
+    run_id: str | None = None,
+    other: str | None = None,
+    change: str = CHANGES[0],
+    overturn: str = OVERTURNED[0],
+    alpha: float = 0.05,
+    prior: float | None = None,
+    order: str = "trec",
+    work: float = WORK,
+    progress: Progress | None = None,
+) -> Fragility:
+    """Bound the fewest judgments, or queries, whose change overturns an order of runs.
+
+    Args:
+        runs: what `read_runs` takes or returns; None: votes on systems, which
+            Bradley and Terry's model orders.
+        preferences: the judgments.
+        qrels: grades, for `PGC(graph=combined)`.
+        measure: PGC of preferences.
+        run_id: the run, or system, that is ahead; by default the best one.
+        other: the one to overtake it; by default any that is behind.
+        change: `remove` or `reverse` judgments; `queries`: leave queries out.
+        overturn: the `order`, or the `significance` of the difference.
+        alpha: level of the paired t test of significance.
+        prior: standard deviation of strengths, of votes on systems; 2.5 if None.
+        order: of documents in a run: `trec`, `clarke` or `rank`.
+        work: of a pair of runs; see `WORK`.
+        progress: called with `("runs", done, total)`.
+
+    Raises:
+        UsageError: an argument is wrong, or there is no order to overturn.
+        DataError: the data cannot be scored.
+    """
+    check_choice("change", change, (*CHANGES, "queries"))
+    check_choice("overturn", overturn, OVERTURNED)
+    check_alpha(alpha)
+    if overturn == OVERTURNED[1] and (runs is None or change == "queries"):
+        raise UsageError("overturn='significance' is of runs, by their judgments")
+    if runs is None:
+        if change == "queries":
+            raise UsageError("change='queries' is of runs")
+        return fragile_strengths(preferences, run_id, other, change, prior)
+    judgments = {"preferences": preferences, "qrels": qrels}
+    explainer = Explainer(judgments=judgments, measure=measure, order=order)
+    names = explainer.read(runs_of(runs, order, Options()), progress)
+    means = explainer.means()
+    pairs = _pairs(means, names, run_id, other, overturn)
+    if change == "queries":
+        return _of_queries(explainer, pairs)
+    return _of_judgments(explainer, pairs, change, overturn, alpha, work, progress)
 
 
 class Asked(NamedTuple):
@@ -63,14 +124,6 @@ class Asked(NamedTuple):
     overturned: Callable[[np.ndarray], bool]
     relaxations: list[Relaxation]
     every: bool
-
-
-class Bounds(NamedTuple):
-    """Bounds of the number of changes, and the set that was found, by query."""
-
-    count: int | None
-    lower: int
-    sets: list[np.ndarray]
 
 
 class ChangedJudgments:
@@ -148,6 +201,59 @@ class ChangedJudgments:
                     counts[of_query == row + self._count] += 1
             out.append(counts)
         return np.array(out)
+
+    @property
+    def total(self) -> int:
+        """Number of judgments that can be changed."""
+        return sum(len(x) for query in self._rows for x in self.items(query))
+
+    @property
+    def fewest(self) -> int:
+        """Number of judgments, ties too, of the query that has the fewest."""
+        table = self.votes.table[: self._count]
+        number = pd.Series(self.votes.judgments[: self._count])
+        return int(number.groupby(table["query_id"].to_numpy()).sum().min())
+
+    def table(self, search: Search) -> pd.DataFrame:
+        """List the judgments that were found, those that gain most each first."""
+        queries, parts = self.explainer.query_ids, []
+        for name, of, changes in zip(queries, search.queries, search.sets, strict=True):
+            rows = self.votes.table.iloc[self.chosen(name, changes)]
+            swap = rows["preference"] < 0
+            first, second = rows["doc_id"], rows["other_doc_id"]
+            columns = {
+                "query_id": name,
+                "doc_id": second.where(swap, first),
+                "other_doc_id": first.where(swap, second),
+            }
+            if "judge" in rows:
+                columns["judge"] = rows["judge"]
+            fall = of.query.difference - of.query.differences(changes[None])[0]
+            fall /= len(queries)
+            each = fall / max(1, len(changes))
+            parts.append(pd.DataFrame(columns, rows.index).assign(fall=fall, each=each))
+        table = pd.concat(parts).sort_values("each", ascending=False, kind="stable")
+        return table.drop(columns="each").reset_index(drop=True)
+
+    def check(self, first: str, other: str, search: Search) -> None:
+        """Score the runs by the changed judgments: bit by bit what was found.
+
+        Raises:
+            VerificationError: they differ.
+        """
+        d = [
+            of.query.differences(changes[None])[0]
+            for of, changes in zip(search.queries, search.sets, strict=True)
+        ]
+        expected = pd.Series(d, self.explainer.query_ids)
+        new = self.replayed(search.sets).differences(first, other)
+        new = new.reindex(expected.index).fillna(0.0)
+        if not (new == expected).all() or not search.asked.overturned(new.to_numpy()):
+            raise VerificationError(
+                f"query {(new != expected).idxmax()!r} has another difference by the "
+                "changed judgments. This is a defect of pgcjax: please report it with "
+                "the data"
+            )
 
     def replayed(self, sets: Sequence[np.ndarray]) -> Explainer:
         """Read the judgments with all changes made, for the same runs."""
@@ -304,8 +410,11 @@ class Search:
             d[number] = float(self.queries[number].score(sets[number][None])[0])
             self.try_sets([*sets], d)
 
-    def run(self, work: float) -> Bounds:
+    def run(self, work: float) -> None:
         """Search until both bounds meet, or the work is spent."""
+        self.bound()
+        if self.lower > self.most:  # others need fewer, or any judgments are too few
+            return
         for of in self.queries:
             if len(of.query.times):
                 of.enumerate()
@@ -319,7 +428,6 @@ class Search:
             self.combine()
         if self.count is not None and self.lower < self.count:
             self._deepen(sides, work)
-        return Bounds(self.count, self.lower, self.sets)
 
     def _deepen(self, sides: set[int], work: float) -> None:
         """Search on in queries whose largest sets are in use."""
@@ -350,3 +458,116 @@ class Search:
             return False
         min(leaning, key=ChangedScores.next_cost).enumerate()
         return True
+
+
+def _pairs(
+    means: pd.Series,
+    names: Sequence[str],
+    run_id: str | None,
+    other: str | None,
+    overturn: str,
+) -> list[tuple[str, str]]:
+    """List the run that is ahead with each that may overtake it, the nearest first.
+
+    Raises:
+        UsageError: there is no such run, or two are equal.
+    """
+    for name in (run_id, other):
+        if name is not None and name not in names:
+            raise no_run(name, names)
+    if len(names) < 2 or run_id == other is not None:
+        raise UsageError("expected two runs or more, and two different ones")
+    means = means.sort_values(ascending=False, kind="stable")
+    first = run_id or next(name for name in means.index if name != other)
+    if other is not None:
+        if means[other] > means[first]:
+            first, other = other, first
+        rest = [other]
+    else:
+        rest = [x for x in means.index if x != first and means[x] <= means[first]]
+    if not rest:
+        raise UsageError(f"no run is behind {first!r}: name other=")
+    if overturn == OVERTURNED[0] and means[first] - means[rest[0]] <= _NOISE:
+        raise UsageError(
+            f"{first!r} and {rest[0]!r} have equal means: there is no order to overturn"
+        )
+    return [(first, name) for name in rest]
+
+
+def _of_queries(explainer: Explainer, pairs: list[tuple[str, str]]) -> Fragility:
+    """Leave queries out: without the k largest differences the sum is the least."""
+    total = len(explainer.query_ids)
+    found = [explainer.difference(*pair) for pair in pairs]
+    found = [x for x in found if x.decisive] or found[:1]
+    best = min(found, key=lambda x: len(x.decisive) or total)
+    table = best.table[best.table["query_id"].isin(best.decisive)]
+    table = table[["query_id", "difference"]].reset_index(drop=True)
+    first, other = best.run_id, best.other
+    number = len(best.decisive)
+    note = f"leaving out {counted(number, 'query')} of {total} puts {other} above "
+    note += f"{first}; no fewer can" if number > 1 else first
+    if not number:
+        note = f"no queries can be left out so that a run is above {first}"
+    about = {**best.metadata, "change": "queries", "count": number}
+    return Fragility(
+        *(table, about, (note,)),
+        run_id=first,
+        other=other,
+        count=number or None,
+        lower=number or total,
+    )
+
+
+def _of_judgments(
+    explainer: Explainer,
+    pairs: list[tuple[str, str]],
+    change: str,
+    overturn: str,
+    alpha: float,
+    work: float,
+    progress: Progress | None,
+) -> Fragility:
+    """Search each pair for fewer changes than those of the pairs before."""
+    changed = ChangedJudgments(explainer, change)
+    most, lower = min(changed.total, MOST), changed.total + 1
+    best: tuple[tuple[str, str], Search] | None = None
+    effect = ""
+    for done, pair in enumerate(pairs):
+        queries = changed.searched(pair)
+        d = np.array([of.query.difference for of in queries])
+        if overturn == OVERTURNED[0]:
+            asked = asked_order(d)
+        else:
+            asked = asked_significance(d, alpha)
+        search = Search(queries, asked, most)
+        search.run(work)
+        if overturn == OVERTURNED[1]:  # queries stay while they have judgments
+            search.lower = min(search.lower, changed.fewest)
+        lower = min(lower, search.lower)
+        if best is None or search.count is not None:
+            best, most = (pair, search), (search.count or most + 1) - 1
+        if progress:
+            progress("runs", done + 1, len(pairs))
+    assert best
+    (first, other), search = best
+    effect = f"puts {other} above {first}"
+    if overturn == OVERTURNED[1]:
+        was = p_value(np.array([of.query.difference for of in search.queries]))
+        to = "not significant" if was <= alpha else "significant"
+        effect = f"makes the difference of {first} and {other} {to}"
+    table = changed.table(search)
+    if search.count is not None:
+        changed.check(first, other, search)
+    rows = table["query_id"].nunique()
+    of = f"of {counted(rows, 'query')} " if search.count else ""
+    about = explainer.about(first, other) | {"change": change, "overturn": overturn}
+    about |= {"count": search.count, "lower": lower}
+    return Fragility(
+        table,
+        about,
+        (in_words(change, search.count, lower, of, effect),),
+        run_id=first,
+        other=other,
+        count=search.count,
+        lower=lower,
+    )
