@@ -7,6 +7,7 @@ import click
 from pgcjax.cli.commands import cli
 from pgcjax.cli.formats import format_of, format_option, print_findings
 from pgcjax.cli.options import (
+    FILE,
     REAL,
     choice_option,
     files_option,
@@ -15,7 +16,6 @@ from pgcjax.cli.options import (
     output_option,
     prefs_format_option,
     run_options,
-    runs_argument,
     spreadsheet_option,
     write_table,
 )
@@ -24,7 +24,7 @@ from pgcjax.reporting.progress import ProgressDisplay, say
 
 
 @cli.command()
-@runs_argument
+@click.argument("runs", nargs=-1, type=FILE, metavar="[RUN]...")
 @files_option("--prefs", help="Preferences; repeat for several.", required=True)
 @prefs_format_option
 @files_option("--qrels", help="Grades, for PGC(graph=combined).")

@@ -5,7 +5,6 @@ one matrix of edges, and nothing is compiled. `kernels.peel` is the definition; 
 of chosen sets are compared with those of the engine, bit by bit.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -79,7 +78,9 @@ class ChangedQuery:
         u, v, added = self._changes
         touched = np.zeros((len(times), self.size), bool)
         for side in (u, v):
-            np.logical_or.at(touched, (np.arange(len(times))[:, None], side), added != 0)
+            np.logical_or.at(
+                touched, (np.arange(len(times))[:, None], side), added != 0
+            )
         # Graded documents are there without a judgment.
         self._judgments = np.where(self._graded, np.inf, times @ touched)
         self.runs = [_run(docs, ranking) for ranking in rankings]

@@ -1,6 +1,5 @@
 """How far few changed judgments of a query move the difference of two runs."""
 
-from collections.abc import Sequence
 from math import comb
 from typing import NamedTuple
 
@@ -63,7 +62,7 @@ class ChangedScores:
         self._reach: dict[int, tuple[float, float]] = {}
 
     def score(self, sets: Sets) -> np.ndarray:
-        """Score sets of equally many changes, and keep the extremes of what is found."""
+        """Score sets of equally many changes, and keep the extremes."""
         d = self.query.differences(sets)
         self.work += len(sets) * self.query.size**2
         while len(self.extremes) <= sets.shape[1]:
@@ -78,7 +77,7 @@ class ChangedScores:
         return d
 
     def next_cost(self) -> float:
-        """Return the work of scoring all sets of one change more; 0 if there is none."""
+        """Return the work of scoring all sets of one change more; 0 if none."""
         if self.exact >= self._most:
             return 0
         level = self.exact + 1

@@ -352,8 +352,7 @@ class Explainer:
             )
 
     def ranking(self, run_id: str, query_id: str) -> list[str]:
-        """Return the documents of a run for a query, best first; none if it has none.
-        """
+        """Return the documents of a run for a query, best first."""
         return self._rankings[run_id].get(query_id, [])
 
     def about(self, run_id: str, query_id: str | None) -> dict[str, Any]:

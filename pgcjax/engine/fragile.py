@@ -4,17 +4,19 @@ A judgment is of one query, so the sum of differences falls by what changed judg
 make of each query. *Found*: sets of judgments per query, all single ones and then the
 best beside a few, are put together by dynamic programming; the chosen set is scored by
 the engine, and must give the same bits. *Proven*: let U(k) bound what k changes of a
-query can gain. (1) For k up to `exact`, all sets were scored: U is the best. (2) Beyond,
-a document adds the smaller of the weights of its ranks in the run and in an ideal
-ranking; whatever the ranking, the sum is between those of the opposed order and of the
-run's, so both scores, and their difference, are bounded. (3) Any set of c changes gains
-at most the largest sum of U(k) with k's that add up to c, which is what the programme
-computes; where it is below what is needed, no c changes overturn the order. Sets are
-scored where a relaxed solution leans on (2), until bounds meet or the work is spent.
-Whether a difference is significant by a paired t test is no sum: s1 < sqrt(κ s2), s1 the
-sum of differences and s2 that of squares, but sqrt(x) = min over λ of (λx + 1/λ) / 2, so
-that for each λ a sum of d - λκd²/2 has to fall: the largest of these bounds counts. A
-difference becomes significant for some λ: intervals of λ are relaxed, the least counts.
+query gain. (1) For k up to `exact`, all sets were scored: U is the best. (2) Beyond, a
+document adds the smaller of the weights of its ranks in the run and in an ideal
+ranking; whatever that is, the sum is between those of the opposed order and of the
+run's, so both scores, and their difference, are bounded. (3) Any c changes gain at most
+the largest sum of U(k) with k's that add up to c, which is what the programme computes;
+where it is below what is needed, no c changes overturn the order. Sets are scored where
+a relaxed solution leans on (2), until bounds meet or the work is spent.
+
+Whether a difference is significant by a paired t test is no sum: it is not, if s1 <
+sqrt(κ s2), s1 the sum of differences d and s2 that of squares. As sqrt(x) is the least
+of (λx + 1/λ) / 2 over λ, a sum of d - λκd²/2 has to fall for each λ: the largest of
+these bounds counts. It becomes significant for some λ: intervals of λ are relaxed, and
+the least of their bounds counts.
 """
 
 from __future__ import annotations

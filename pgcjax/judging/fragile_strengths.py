@@ -32,6 +32,7 @@ from pgcjax.judging.votes import read_judgments
 
 _MOST_REFITS = 400  # of a greedy search, and of single votes
 _ROUNDS = 60  # of the search for ρ
+_FAR = 5.0  # log-odds beyond which nothing is proven
 _NOISE = 1e-9
 
 
@@ -49,7 +50,9 @@ class _VoteGroups(NamedTuple):
         v = self.votes
         weight = v.weight * (self.times - used)
         if change == CHANGES[0]:
-            return fit_strengths(v._replace(weight=weight), prior, errors=False).strength
+            return fit_strengths(
+                v._replace(weight=weight), prior, errors=False
+            ).strength
         columns = [np.concatenate([x, x]) for x in (v.first, v.second, v.query)]
         won, both = np.append(v.won, 1 - v.won), np.append(weight, v.weight * used)
         turned = ComparedVotes(v.names, *columns[:2], won, both, columns[2])
@@ -203,7 +206,7 @@ class _StrengthSearch:
         theta = self._top(terms.curved * terms.leverage, number)
         for _ in range(_ROUNDS):
             least = np.exp(-rho) - np.exp(rho) * theta
-            if least <= 0:
+            if least <= 0 or rho > _FAR:
                 return np.inf
             spread = terms.curved * np.expm1(rho)
             size = np.abs(terms.slope) + spread
@@ -223,14 +226,14 @@ class _StrengthSearch:
         return float(strength[self._first] - strength[self._second]), strength
 
     def single(self) -> int:
-        """Return 2 if no single vote reverses the order, by fitting each anew; else 1."""
+        """Return 2 if no single vote reverses the order, 1 if one does, or may."""
         if len(self._groups.times) > _MOST_REFITS:
             return 1
         each = np.eye(len(self._groups.times), dtype=int)
         return 1 if any(self._gap_of(used)[0] <= _NOISE for used in each) else 2
 
     def fewest(self, most: int) -> np.ndarray | None:
-        """Return how many of each group of votes reverse the order, the fewest found."""
+        """Return the fewest votes of each group that are found to reverse the order."""
         ranked = self.ranked(most)
         limit = most if ranked is None else int(ranked.sum()) - 1
         greedy = self.greedy(min(limit, _MOST_REFITS))
