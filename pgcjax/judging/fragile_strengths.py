@@ -53,9 +53,9 @@ class _VoteGroups(NamedTuple):
             return fit_strengths(
                 v._replace(weight=weight), prior, errors=False
             ).strength
-        columns = [np.concatenate([x, x]) for x in (v.first, v.second, v.query)]
+        first, second, query = (np.append(x, x) for x in (v.first, v.second, v.query))
         won, both = np.append(v.won, 1 - v.won), np.append(weight, v.weight * used)
-        turned = ComparedVotes(v.names, *columns[:2], won, both, columns[2])
+        turned = ComparedVotes(v.names, first, second, won, both, query)
         return fit_strengths(turned, prior, errors=False).strength
 
 

@@ -22,7 +22,7 @@ from pgcjax.io.runs import Options
 from pgcjax.judging.bradley_terry import compared_votes, fit_strengths
 from pgcjax.reference.pgc import greedy_pgc
 
-QUERIES, DOCS = 24, 5
+QUERIES, DOCS = 14, 5
 MEASURE = "PGC(p=0.8)"
 
 
@@ -115,8 +115,9 @@ def test_the_true_minimum_of_an_order_is_between_the_bounds(change, work):
             seen.append((true, search.count, search.lower))
             assert search.lower <= (10 if true is None else true)
             assert search.count is None or true is not None
-            assert search.count is None or search.lower <= true <= search.count
-    assert len(seen) > 20
+            if search.count is not None and true is not None:
+                assert search.lower <= true <= search.count
+    assert len(seen) > 8
     assert np.mean([count == true for true, count, _ in seen]) > (0.9 if work else 0.7)
     assert not work or np.mean([low == true for true, _, low in seen if true]) > 0.9
 
@@ -129,14 +130,14 @@ def test_the_true_minimum_of_significance_is_between_the_bounds(change, alpha):
     for i in range(0, QUERIES - 3, 2):
         some = queries[i : i + 4]
         d = np.array([of.query.difference for of in some])
-        now = p_of(d.sum(), d @ d, 4) <= alpha
+        now = p_of(float(d.sum()), float(d @ d), 4) <= alpha
         search = Search(some, asked_significance(d, alpha), 3)
         search.run(1e7)
         # No query loses all of its judgments, which are 4 at least.
         true = true_fewest(
             names[i : i + 4],
             change,
-            lambda *sums, now=now: (p_of(*sums, 4) <= alpha) != now,
+            lambda s1, s2, now=now: (p_of(s1, s2, 4) <= alpha) != now,
             3,
         )
         seen.append((now, true, search.count))
@@ -205,7 +206,7 @@ def test_the_true_minimum_of_systems_is_between_the_bounds(change, seed):
             sign[taken] = s[first] > s[other] - 1e-9
         return sign[taken]
 
-    states, none = {tuple([0] * len(kinds))}, True
+    states, none, number = {tuple([0] * len(kinds))}, True, 1
     for number in range(1, min(found.count or 4, 4)):
         states = {
             tuple(np.add(state, np.eye(len(kinds), dtype=int)[i]).tolist())
