@@ -47,7 +47,12 @@ def bounds(changed: ChangedJudgments, pair: tuple[str, str], work: float) -> lis
 
 
 @click.command()
-@click.option("--pairs", default=62, show_default=True, help="The first so many.")
+@click.option(
+    "--pairs",
+    default=62,
+    show_default=True,
+    help="So many, spread evenly by difference.",
+)
 @click.option("--change", default=CHANGES[0], type=click.Choice(CHANGES))
 @click.option("--work", default=WORK, show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path))
@@ -57,9 +62,10 @@ def main(pairs: int, change: str, work: float, output: Path | None) -> None:
     judgments = {"preferences": str(FOLDER / "judgments.txt.gz")}
     explainer = Explainer(judgments=judgments)
     explainer.read(runs_of(str(FOLDER / "runs"), "trec", Options()))
-    order = explainer.means().sort_values(ascending=False).index.tolist()
+    means = explainer.means().sort_values(ascending=False)
+    order, nearest = means.index.tolist(), np.argsort(-np.diff(means.to_numpy()))
     changed, rows = ChangedJudgments(explainer, change), []
-    for i in np.linspace(0, len(order) - 2, min(pairs, len(order) - 1)).astype(int):
+    for i in nearest[np.linspace(0, len(nearest) - 1, pairs).astype(int)].tolist():
         rows.append([i + 1, *bounds(changed, (order[i], order[i + 1]), work)])
         print(*rows[-1], flush=True)
     names = ["rank", "difference", "found", "proven", "greedy", "amip", "seconds"]
