@@ -51,7 +51,7 @@ def bounds(changed: ChangedJudgments, pair: tuple[str, str], work: float) -> lis
     "--pairs",
     default=62,
     show_default=True,
-    help="So many, spread evenly by difference.",
+    help="Spread evenly by difference.",
 )
 @click.option("--change", default=CHANGES[0], type=click.Choice(CHANGES))
 @click.option("--work", default=WORK, show_default=True)
