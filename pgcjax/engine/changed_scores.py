@@ -46,17 +46,24 @@ class ChangedScores:
         query: the query.
         extremes: by number of changes, the lowest and the highest difference that was
             found, each with its set of changes.
+        most: how many changes can be made.
         exact: up to how many changes all sets were scored.
         work: what scoring has cost so far: sets times the square of documents.
     """
 
-    def __init__(self, query: ChangedQuery, vanish: bool):
-        """Take a query, and whether documents may lose all their judgments."""
+    def __init__(self, query: ChangedQuery, vanish: bool, remain: int = 0):
+        """Take a query.
+
+        Args:
+            query: the query.
+            vanish: whether documents may lose all their judgments.
+            remain: how many judgments are left as they are, at least.
+        """
         self.query, self._vanish, self.exact, self.work = query, vanish, 0, 0
         start = query.difference, np.zeros(0, int)
         self.extremes = [(start, start)]
         self._beams = {LOW: [start[1][None]], HIGH: [start[1][None]]}
-        self._most = int(query.times.sum())
+        self.most = max(0, int(query.times.sum()) - remain)
         one = max(1, self.query.size**2 * len(query.times))
         self._width = int(min(max(_BEAM_WORK // one, 1), _BEAM))
         self._reach: dict[int, tuple[float, float]] = {}
@@ -78,7 +85,7 @@ class ChangedScores:
 
     def next_cost(self) -> float:
         """Return the work of scoring all sets of one change more; 0 if none."""
-        if self.exact >= self._most:
+        if self.exact >= self.most:
             return 0
         level = self.exact + 1
         return comb(len(self.query.times) + level - 1, level) * self.query.size**2
@@ -103,7 +110,7 @@ class ChangedScores:
         change was added. The others are the best that were found beside it.
         """
         beams = self._beams[side]
-        while len(beams) <= level and len(beams[-1]):
+        while len(beams) <= min(level, self.most) and len(beams[-1]):
             sets = _grown(beams[-1], self.query.times)
             if not len(sets):
                 beams.append(sets)
@@ -125,7 +132,7 @@ class ChangedScores:
         """
         start, out = by.value(self.query.difference), []
         levels = most if proven else min(most, len(self.extremes) - 1)
-        for changes in range(min(levels, self._most) + 1):
+        for changes in range(min(levels, self.most) + 1):
             if proven and changes > self.exact:
                 out.append(by.largest(*self.reach(changes)) - start)
             else:

@@ -163,8 +163,8 @@ class ChangedJudgments:
         rows = self._rows.get(query, [])
         return [np.repeat(x, self.votes.judgments[x]) for x in rows]
 
-    def searched(self, runs: Sequence[str]) -> list[ChangedScores]:
-        """Lay out the queries for two runs."""
+    def searched(self, runs: Sequence[str], remain: int = 0) -> list[ChangedScores]:
+        """Lay out the queries for two runs; some judgments of each may remain."""
         out = []
         for number, query in enumerate(self.explainer.query_ids):
             items = self.items(query)
@@ -178,7 +178,7 @@ class ChangedJudgments:
             rankings = [self.explainer.ranking(run, query) for run in runs]
             times = np.array([*map(len, items)], int)
             of = ChangedQuery(self._graphs, number, query, counts, times, rankings)
-            out.append(ChangedScores(of, self.change == CHANGES[0]))
+            out.append(ChangedScores(of, self.change == CHANGES[0], remain))
         return out
 
     def chosen(self, query: str, changes: np.ndarray) -> np.ndarray:
@@ -408,6 +408,8 @@ class Search:
         sets = [np.zeros(0, int) for _ in self.queries]
         d = [of.query.difference for of in self.queries]
         for _, number, change in sorted(rows)[:limit]:
+            if len(sets[number]) == self.queries[number].most:
+                continue
             sets[number] = np.append(sets[number], change)
             d[number] = float(self.queries[number].score(sets[number][None])[0])
             self.try_sets([*sets], d)
@@ -418,7 +420,7 @@ class Search:
         if self.lower > self.most:  # others need fewer, or any judgments are too few
             return
         for of in self.queries:
-            if len(of.query.times):
+            if of.most:
                 of.enumerate()
         sides = {int(np.sign(by.slope)) for by in self.asked.relaxations}
         self.bound()
@@ -534,7 +536,8 @@ def _of_judgments(
     best: tuple[tuple[str, str], Search] | None = None
     effect = ""
     for done, pair in enumerate(pairs):
-        queries = changed.searched(pair)
+        # A query without judgments would leave the test.
+        queries = changed.searched(pair, int(overturn == OVERTURNED[1]))
         d = np.array([of.query.difference for of in queries])
         if overturn == OVERTURNED[0]:
             asked = asked_order(d)
@@ -542,7 +545,7 @@ def _of_judgments(
             asked = asked_significance(d, alpha)
         search = Search(queries, asked, most)
         search.run(work)
-        if overturn == OVERTURNED[1]:  # queries stay while they have judgments
+        if overturn == OVERTURNED[1]:
             search.lower = min(search.lower, changed.fewest)
         lower = min(lower, search.lower)
         if best is None or search.count is not None:

@@ -88,10 +88,10 @@ def fragile_strengths(
     rest = [int(x) for x in rest if strength[x] <= strength[first] and x != first]
     if not rest or strength[first] - strength[rest[0]] <= _NOISE:
         raise UsageError(f"nothing is behind {names[first]!r}: no order to overturn")
-    best, lower = None, int(groups.times.sum()) + 1
+    best, lower = None, (total := int(groups.times.sum())) + 1
     for second in rest:
         search = _StrengthSearch(groups, prior, change, first, second, strength)
-        most = lower if best is None else int(best[1].sum())
+        most = total + 1 if best is None else int(best[1].sum())
         bound = search.lower(most)
         if bound < most and (found := search.fewest(most - 1)) is not None:
             best = second, found
