@@ -83,6 +83,11 @@ class ChangedScores:
             )
         return d
 
+    @cached_property
+    def single(self) -> np.ndarray:
+        """Differences by each change alone."""
+        return self.score(np.arange(len(self.query.times))[:, None])
+
     def next_cost(self) -> float:
         """Return the work of scoring all sets of one change more; 0 if none."""
         if self.exact >= self.most:
@@ -93,6 +98,9 @@ class ChangedScores:
     def enumerate(self) -> None:
         """Score all sets of one change more."""
         level = self.exact + 1
+        if level == 1:
+            self.exact = len(self.single) and 1
+            return
         sets = np.zeros((1, 0), int)
         for _ in range(level - 1):
             sets = _grown(sets, self.query.times, ascending=True)
@@ -115,7 +123,7 @@ class ChangedScores:
             if not len(sets):
                 beams.append(sets)
                 break
-            value = side * self.score(sets)
+            value = side * (self.single if len(beams) == 1 else self.score(sets))
             # Rows of the greedy set are in front.
             own = len(_grown(beams[-1][:1], self.query.times))
             order = np.argsort(-value, kind="stable")
