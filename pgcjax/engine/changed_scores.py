@@ -1,5 +1,6 @@
 """How far few changed judgments of a query move the difference of two runs."""
 
+from functools import cached_property
 from math import comb
 from typing import NamedTuple
 
@@ -99,7 +100,8 @@ class ChangedScores:
         """Score all sets of one change more."""
         level = self.exact + 1
         if level == 1:
-            self.exact = len(self.single) and 1
+            assert len(self.single)  # and so scored
+            self.exact = 1
             return
         sets = np.zeros((1, 0), int)
         for _ in range(level - 1):

@@ -396,8 +396,9 @@ class Search:
         """Make the single changes of the largest effects together (as AMIP does)."""
         rows = []
         for number, of in enumerate(self.queries):
-            single = of.query.differences(np.arange(len(of.query.times))[:, None])
-            gain = side * (single - of.query.difference)
+            if not of.most:
+                continue
+            gain = side * (of.single - of.query.difference)
             rows += [
                 (-g, number, change)
                 for change, g in enumerate(gain.tolist())
