@@ -37,7 +37,7 @@ def bounds(changed: ChangedJudgments, pair: tuple[str, str], work: float) -> lis
     changed.check(*pair, search) if search.count else None
     seconds = time.process_time() - start
     greedy, ranked = (Search(queries, asked, MOST) for _ in range(2))
-    greedy.greedy(LOW)
+    greedy.greedy(LOW, 4 * work)
     ranked.ranked(LOW)
     difference = sum(of.query.difference for of in queries) / len(queries)
     return [
@@ -67,7 +67,7 @@ def main(pairs: int, change: str, work: float, output: Path | None) -> None:
     changed, rows = ChangedJudgments(explainer, change), []
     for i in nearest[np.linspace(0, len(nearest) - 1, pairs).astype(int)].tolist():
         rows.append([i + 1, *bounds(changed, (order[i], order[i + 1]), work)])
-        print(*rows[-1], flush=True)
+        report.say(" ".join(map(str, rows[-1])))
     names = ["rank", "difference", "found", "proven", "greedy", "amip", "seconds"]
     report.table(f"Neighbours of DL 2021, {change} judgments", names, rows)
     found, proven, greedy, amip, seconds = (

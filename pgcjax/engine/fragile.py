@@ -21,7 +21,7 @@ the least of their bounds counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -170,7 +170,7 @@ class ChangedJudgments:
             items = self.items(query)
             counts = np.zeros((1, 0), np.int64)
             if query in self.votes.rows:
-                counts = self.counts(query, [np.zeros(0, int)])
+                counts = self.counts(query, np.zeros(0, int))
                 single = self._single.counts(query, slice(0, len(items)))
                 if self.change == CHANGES[0]:
                     single = single * (self.votes.rows[query] < self._count)
@@ -190,19 +190,15 @@ class ChangedJudgments:
             used[change] += 1
         return np.array(rows, int)
 
-    def counts(self, query: str, sets: Iterable[np.ndarray]) -> np.ndarray:
-        """Count the votes of a query as sets of changes leave them."""
+    def counts(self, query: str, changes: np.ndarray) -> np.ndarray:
+        """Count the votes of a query as a set of changes leaves them: one row."""
         of_query = self.votes.rows[query]
-        as_is = np.where(of_query < self._count, self.votes.judgments[of_query], 0)
-        out = []
-        for changes in sets:
-            counts, rows = as_is.copy(), self.chosen(query, changes)
-            for row in rows.tolist():
-                counts[of_query == row] -= 1
-                if self.change == CHANGES[1]:
-                    counts[of_query == row + self._count] += 1
-            out.append(counts)
-        return np.array(out)
+        counts = np.where(of_query < self._count, self.votes.judgments[of_query], 0)
+        for row in self.chosen(query, changes).tolist():
+            counts[of_query == row] -= 1
+            if self.change == CHANGES[1]:
+                counts[of_query == row + self._count] += 1
+        return counts[None]
 
     @property
     def total(self) -> int:
@@ -243,30 +239,23 @@ class ChangedJudgments:
         Raises:
             VerificationError: they differ.
         """
-        d = [
-            of.query.differences(changes[None])[0]
-            for of, changes in zip(search.queries, search.sets, strict=True)
-        ]
+        pairs = zip(search.queries, search.sets, strict=True)
+        d = [of.query.differences(changes[None])[0] for of, changes in pairs]
         expected = pd.Series(d, self.explainer.query_ids)
         new = self.replayed(search.sets).differences(first, other)
         new = new.reindex(expected.index).fillna(0.0)
         if not (new == expected).all() or not search.asked.overturned(new.to_numpy()):
             raise VerificationError(
-                f"query {(new != expected).idxmax()!r} has another difference by the "
-                "changed judgments. This is a defect of pgcjax: please report it with "
-                "the data"
+                f"query {(new != expected).idxmax()!r}: the engine scores changed "
+                "judgments otherwise. This is a defect of pgcjax: please report it "
+                "with the data"
             )
 
     def replayed(self, sets: Sequence[np.ndarray]) -> Explainer:
         """Read the judgments with all changes made, for the same runs."""
         of = dict(zip(self.explainer.query_ids, sets, strict=True))
-
-        def counts(query: str, part: slice) -> np.ndarray:
-            del part
-            return self.counts(query, [of[query]])
-
-        table = self.votes.of_variant(Variants([0], counts), 0)
-        return self.explainer.with_preferences(table)
+        changed = Variants([0], lambda query, _: self.counts(query, of[query]))
+        return self.explainer.with_preferences(self.votes.of_variant(changed, 0))
 
 
 def asked_order(d: np.ndarray) -> Asked:
@@ -285,21 +274,21 @@ def asked_significance(d: np.ndarray, alpha: float) -> Asked:
     def significant(new: np.ndarray) -> bool:
         return p_value(new) <= alpha
 
-    spread, now = np.sqrt(kappa * (d @ d)), significant(d)
-    if now:
-        found = []
-        for scale in spread * np.geomspace(0.5, 2, _GRID):
-            bend = kappa / (2 * scale)
-            need = d.sum() - bend * (d @ d) - scale / 2
-            found.append(Relaxation(-1.0, bend, float(need)))
+    spread, squares = np.sqrt(kappa * (d @ d)), float(d @ d)
+
+    def relaxed(side: float, bend: float, sum_needed: float) -> Relaxation:
+        return Relaxation(side, bend, sum_needed - side * d.sum() - bend * squares)
+
+    if significant(d):
+        scales = spread * np.geomspace(0.5, 2, _GRID)
+        found = [relaxed(-1.0, kappa / (2 * x), -x / 2) for x in scales]
         return Asked(lambda new: not significant(new), found, True)
     ends = [0.0, *(spread * np.geomspace(0.2, 5, _GRID)), np.inf]
-    found = []
-    for side in (HIGH, LOW):
-        for low, high in zip(ends[:-1], ends[1:], strict=True):
-            bend = -kappa / (2 * high)
-            start = side * d.sum() + bend * (d @ d)
-            found.append(Relaxation(float(side), bend, float(low / 2 - start)))
+    found = [
+        relaxed(side, -kappa / (2 * high), low / 2)
+        for side in (HIGH, LOW)
+        for low, high in zip(ends[:-1], ends[1:], strict=True)
+    ]
     return Asked(significant, found, False)
 
 
@@ -367,7 +356,7 @@ class Search:
                 last = made.parts(limit) if not any(last) else last
         return last
 
-    def greedy(self, side: int) -> None:
+    def greedy(self, side: int, work: float = np.inf) -> None:
         """Make the best single change again and again, until it overturns."""
         level = [0] * len(self.queries)
         state = [(of.query.difference, np.zeros(0, int)) for of in self.queries]
@@ -377,7 +366,7 @@ class Search:
                 side * (new[0] - old[0]) for new, old in zip(after, state, strict=True)
             ]
             best = int(np.argmax(gains))
-            if not gains[best] > 0:
+            if not gains[best] > 0 or self.work > work:
                 return
             state[best], level[best] = after[best], level[best] + 1
             self.try_sets([x[1] for x in state], [x[0] for x in state])
@@ -426,7 +415,7 @@ class Search:
         sides = {int(np.sign(by.slope)) for by in self.asked.relaxations}
         self.bound()
         for side in sides:
-            self.greedy(side)
+            self.greedy(side, work)
             self.ranked(side)
         self._deepen(sides, work / 2)
         while self.lower != self.count and self._refine(work):
