@@ -177,10 +177,10 @@ def test_queries_that_decide_are_the_fewest():
 
 
 @pytest.mark.parametrize("change", ["remove", "reverse"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_true_minimum_of_systems_is_between_the_bounds(change, seed):
     rng = np.random.default_rng(seed)
-    size = [12, 90][seed % 2]
+    size = [12, 60][seed % 2]
     a = rng.integers(0, 3, size)
     b = (a + rng.integers(1, 3, size)) % 3
     won = rng.random(size) < 1 / (1 + np.exp((b - a) * 0.3))
@@ -207,7 +207,7 @@ def test_the_true_minimum_of_systems_is_between_the_bounds(change, seed):
         return sign[taken]
 
     states, none, number = {tuple([0] * len(kinds))}, True, 1
-    for number in range(1, min(found.count or 4, 4)):
+    for number in range(1, min(found.count or 3, 3)):
         states = {
             tuple(np.add(state, np.eye(len(kinds), dtype=int)[i]).tolist())
             for state in states
