@@ -18,7 +18,13 @@ import numpy as np
 from benchmarks.harness import Report, facts
 from pgcjax.engine.changed_scores import LOW
 from pgcjax.engine.explainer import Explainer
-from pgcjax.engine.fragile import WORK, ChangedJudgments, Search, asked_order
+from pgcjax.engine.fragile import (
+    GREEDY,
+    WORK,
+    ChangedJudgments,
+    Search,
+    asked_order,
+)
 from pgcjax.engine.request import runs_of
 from pgcjax.io.runs import Options
 from pgcjax.judging.choices import CHANGES
@@ -37,7 +43,7 @@ def bounds(changed: ChangedJudgments, pair: tuple[str, str], work: float) -> lis
     changed.check(*pair, search) if search.count else None
     seconds = time.process_time() - start
     greedy, ranked = (Search(queries, asked, MOST) for _ in range(2))
-    greedy.greedy(LOW, 4 * work)
+    greedy.greedy(LOW, GREEDY * work + search.work)
     ranked.ranked(LOW)
     difference = sum(of.query.difference for of in queries) / len(queries)
     return [
@@ -65,7 +71,7 @@ def main(pairs: int, change: str, work: float, output: Path | None) -> None:
     means = explainer.means().sort_values(ascending=False)
     order, nearest = means.index.tolist(), np.argsort(-np.diff(means.to_numpy()))
     changed, rows = ChangedJudgments(explainer, change), []
-    for i in nearest[np.linspace(0, len(nearest) - 1, pairs).astype(int)].tolist():
+    for i in nearest[np.linspace(0, len(nearest), pairs, False).astype(int)].tolist():
         rows.append([i + 1, *bounds(changed, (order[i], order[i + 1]), work)])
         report.say(" ".join(map(str, rows[-1])))
     names = ["rank", "difference", "found", "proven", "greedy", "amip", "seconds"]

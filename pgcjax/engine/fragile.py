@@ -50,6 +50,9 @@ from pgcjax.stats.tests import check_alpha
 WORK = 2e8
 """Work of a pair of runs, in sets times squares of documents: some seconds."""
 
+GREEDY = 4
+"""How many times the work a greedy search may take, for there to be a set at all."""
+
 MOST = 200
 """Changes that are looked for, at most."""
 
@@ -415,7 +418,7 @@ class Search:
         sides = {int(np.sign(by.slope)) for by in self.asked.relaxations}
         self.bound()
         for side in sides:
-            self.greedy(side, work)
+            self.greedy(side, GREEDY * work)
             self.ranked(side)
         self._deepen(sides, work / 2)
         while self.lower != self.count and self._refine(work):
