@@ -206,7 +206,7 @@ class _StrengthSearch:
         theta = self._top(terms.curved * terms.leverage, number)
         for _ in range(_ROUNDS):
             least = np.exp(-rho) - np.exp(rho) * theta
-            if least <= 0 or rho > _FAR:
+            if least <= 0:
                 return np.inf
             spread = terms.curved * np.expm1(rho)
             size = np.abs(terms.slope) + spread
@@ -214,6 +214,8 @@ class _StrengthSearch:
             if moved <= rho:
                 break
             rho = moved * 1.001
+            if rho > _FAR:
+                return np.inf
         else:
             return np.inf
         middle, width = (1 / least + np.exp(-rho)) / 2, (1 / least - np.exp(-rho)) / 2
