@@ -9,6 +9,7 @@ from . import rankings as rankings
 from ._version import __version__ as __version__
 from .engine.evaluate import evaluate as evaluate
 from .engine.explain import explain as explain
+from .engine.fragile import fragile as fragile
 from .engine.job import Job as Job
 from .engine.uncertainty import uncertainty as uncertainty
 from .measures.catalogue import register as register

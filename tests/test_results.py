@@ -57,6 +57,7 @@ FINDINGS = {
     "Stability": lambda: pgcjax.judgments.enough(
         RUNS, preferences=VOTES, replicates=10
     ),
+    "Fragility": lambda: pgcjax.fragile(RUNS, preferences=VOTES, change="queries"),
     "JudgeOrders": lambda: pgcjax.judgments.compare_orders(RUNS, preferences=VOTES),
     "Panel": lambda: pgcjax.judgments.panel(VOTES),
     "JudgeComparison": lambda: pgcjax.judgments.compare(VOTES, judges=("j1", "j3")),

@@ -16,7 +16,8 @@ from pgcjax.reporting.progress import ProgressDisplay, say
 OUT_OF_MEMORY = 3
 LEAST_ADDRESSES = 1280 * 2**20
 _MODULES = (
-    *("asking", "comparing", "enough", "explaining", "files", "findings", "judges"),
+    *("asking", "comparing", "enough", "explaining", "files", "findings"),
+    *("fragile", "judges"),
     *(
         "judgments",
         "measures",
@@ -31,7 +32,10 @@ _MODULES = (
 _EARLY = {"evaluate": "scoring"}  # the verb that answers within a second
 _HEADINGS = {
     "Score": ("evaluate", "uncertainty", "demo"),
-    "Compare": ("compare", "gate", "power", "correlate", "explain", "report"),
+    "Compare": (
+        *("compare", "gate", "power", "correlate"),
+        *("explain", "fragile", "report"),
+    ),
     "Judge": ("ask", "judgments"),
     "Explore": ("measures", "rankings"),
     "Files and machine": ("files", "devices", "completion"),

@@ -21,6 +21,7 @@ EXAMPLES = {
     "files pack": "--prefs judgments.txt runs/ -o runs.parquet",
     "files simulate": "--queries 50 --runs 20 -o collection",
     "files": "check --prefs judgments.txt runs/",
+    "fragile": "--prefs judgments.txt runs/ --change reverse",
     "gate": "scores.parquet --run new --against old --margin 0.01",
     "judgments agree": "--prefs judgments.txt --qrels qrels.txt",
     "judgments audit": "--prefs judgments.csv --people ann",

@@ -56,6 +56,8 @@ class Explainer:
         measure: by which runs are scored.
         order: of documents in a run.
         query_ids: the judged queries, ascending.
+        request: the judgments, and the measure.
+        member: the measure, with its tensors.
     """
 
     def __init__(
@@ -79,11 +81,11 @@ class Explainer:
         if measure is None:
             real = judgments.get("preferences") is not None
             measure = "PGC" if real else "Compat"
-        self._request = read_request(judgments, measure, order)
-        self._request.check_means("what is explained is")
-        self._member = _explained(self._request)
-        self.measure, self.order = str(self._member.measure), order
-        self.query_ids = list(self._member.tensors.docs)
+        self.request = read_request(judgments, measure, order)
+        self.request.check_means("what is explained is")
+        self.member = _explained(self.request)
+        self.measure, self.order = str(self.member.measure), order
+        self.query_ids = list(self.member.tensors.docs)
         self._rankings: dict[str, dict[str, list[str]]] = {}
 
     def check_judgments(self, expected: Mapping[str, str]) -> None:
@@ -95,7 +97,7 @@ class Explainer:
         Raises:
             DataError: some differ.
         """
-        tables = self._request.columns_of_judgments
+        tables = self.request.columns_of_judgments
         differ = [
             name
             for name, digest in expected.items()
@@ -132,7 +134,7 @@ class Explainer:
         Raises:
             DataError: a run is malformed, or was read before.
         """
-        judged = self._request.judged
+        judged = self.request.judged
         read: dict[str, dict[str, list[str]]] = {}
 
         def keep(table: Any) -> None:
@@ -148,6 +150,26 @@ class Explainer:
         refuse_twice(read.keys() & self._rankings.keys())
         self._rankings |= read
         return sorted(read)
+
+    def with_preferences(self, table: pd.DataFrame) -> Explainer:
+        """Return the same runs, explained by other preferences."""
+        judgments = {"preferences": table, "qrels": self.request.tables.get("qrels")}
+        explainer = Explainer(
+            judgments=judgments, measure=self.member.measure, order=self.order
+        )
+        explainer._rankings = self._rankings
+        return explainer
+
+    def means(self) -> pd.Series:
+        """Return the mean score of each run."""
+        runs = self.run_ids
+        lists = {q: [self.ranking(run, q) for run in runs] for q in self.query_ids}
+        scores = scores_of(self.request, self.member, lists)
+        return pd.Series(np.mean([*scores.values()], axis=0), runs)
+
+    def differences(self, run_id: str, other: str) -> pd.Series:
+        """Return the difference of two runs by query, queries ascending."""
+        return self._both(run_id, other).set_index("query_id")["difference"]
 
     def explain(self, run_id: str, query_id: str | None = None) -> Explanation:
         """Take the score of a run for a query apart; its mean by queries if None.
@@ -173,8 +195,8 @@ class Explainer:
         size = 0
         for run_id, query_id in cells:
             self._check(run_id, query_id)
-            docs = len(self._member.tensors.docs[query_id])
-            size += (len(self._list(run_id, query_id)) + docs) ** 2
+            docs = len(self.member.tensors.docs[query_id])
+            size += (len(self.ranking(run_id, query_id)) + docs) ** 2
             waiting.append((run_id, query_id))
             if size > _AT_ONCE:
                 yield from self._explanations(waiting)
@@ -190,7 +212,7 @@ class Explainer:
     def _explanation(
         self, run_id: str, query_id: str | None, parts: ScoreParts, table: pd.DataFrame
     ) -> Explanation:
-        about = self._about(run_id, query_id) | {"score": parts.score}
+        about = self.about(run_id, query_id) | {"score": parts.score}
         note = (
             f"{run_id}, {query_id or 'all queries'}: {self.measure} {parts.score:.4f}"
         )
@@ -250,7 +272,7 @@ class Explainer:
             )
         return Difference(
             table,
-            self._about(run_id, query_id) | {"other": other},
+            self.about(run_id, query_id) | {"other": other},
             tuple(notes),
             measure=self.measure,
             run_id=run_id,
@@ -283,16 +305,16 @@ class Explainer:
         Raises:
             UsageError: the measure is not PGC of preferences.
         """
-        check_variants(self._member, "turning judgments round")
+        check_variants(self.member, "turning judgments round")
         self._check(run_id, query_id, other)
         queries = self.query_ids if query_id is None else [query_id]
         runs = [run_id] if other is None else [run_id, other]
-        member = of_queries(self._member, queries)
-        lists = {query: [self._list(run, query) for run in runs] for query in queries}
-        table = self._request.tables["preferences"]
+        member = of_queries(self.member, queries)
+        lists = {query: [self.ranking(run, query) for run in runs] for query in queries}
+        table = self.request.tables["preferences"]
         table = table[table["query_id"].isin(queries)].reset_index(drop=True)
         votes, variants, rows = turned(table)
-        before = scores_of(self._request, member, lists)
+        before = scores_of(self.request, member, lists)
         batch = VariantScores(VariantGraphs(member, votes), variants, "judgments")
         after = batch.score(laid_out(member, lists), progress)[:, 0]
         change = after - np.transpose([*before.values()])
@@ -323,17 +345,19 @@ class Explainer:
                 raise no_run(name, self.run_ids)
         if run_id == other:
             raise UsageError(f"a difference is of two runs, and both are {run_id!r}")
-        if query_id is not None and query_id not in self._member.tensors.docs:
+        if query_id is not None and query_id not in self.member.tensors.docs:
             raise UsageError(
                 f"query {query_id!r} is not judged; there are "
                 f"{listed(self.query_ids, 8)}"
             )
 
-    def _list(self, run_id: str, query_id: str) -> list[str]:
+    def ranking(self, run_id: str, query_id: str) -> list[str]:
+        """Return the documents of a run for a query, best first."""
         return self._rankings[run_id].get(query_id, [])
 
-    def _about(self, run_id: str, query_id: str | None) -> dict[str, Any]:
-        about = {"version": __version__, "measure": self._member.measure.in_full()}
+    def about(self, run_id: str, query_id: str | None) -> dict[str, Any]:
+        """Return the metadata of findings about a run."""
+        about = {"version": __version__, "measure": self.member.measure.in_full()}
         about |= {"run_id": run_id, "order": self.order}
         return about if query_id is None else about | {"query_id": query_id}
 
@@ -341,8 +365,8 @@ class Explainer:
         self, cells: Sequence[tuple[str, str]], moving: bool = False
     ) -> list[ScoreParts]:
         """Take scores apart, and check that the parts sum to them."""
-        lists = [(query, self._list(run, query)) for run, query in cells]
-        every = parts_of(self._request, self._member, lists, moving=moving)
+        lists = [(query, self.ranking(run, query)) for run, query in cells]
+        every = parts_of(self.request, self.member, lists, moving=moving)
         for (run_id, query_id), parts in zip(cells, every, strict=True):
             total = sum(parts.adds.values())
             if not abs(total - parts.score) <= TOLERANCE:
@@ -355,8 +379,8 @@ class Explainer:
 
     def _losses(self, run_id: str) -> pd.DataFrame:
         """List what each query loses against its ideal ranking."""
-        known, tensors = (self._request, self._member), self._member.tensors
-        runs = {query: self._list(run_id, query) for query in self.query_ids}
+        known, tensors = (self.request, self.member), self.member.tensors
+        runs = {query: self.ranking(run_id, query) for query in self.query_ids}
         if isinstance(tensors, PeelTensors):
             scores = scores_of(*known, {query: [run] for query, run in runs.items()})
             best = [sum(ideal_adds(tensors, len(x))) for x in tensors.docs.values()]
@@ -373,8 +397,8 @@ class Explainer:
     def _both(self, run_id: str, other: str) -> pd.DataFrame:
         """List the scores of two runs by query, the largest differences first."""
         runs = run_id, other
-        lists = {q: [self._list(run, q) for run in runs] for q in self.query_ids}
-        scores = [*scores_of(self._request, self._member, lists).values()]
+        lists = {q: [self.ranking(run, q) for run in runs] for q in self.query_ids}
+        scores = [*scores_of(self.request, self.member, lists).values()]
         table = pd.DataFrame(scores, columns=["score", "other_score"])
         table.insert(0, "query_id", self.query_ids)
         table["difference"] = table["score"] - table["other_score"]
@@ -385,8 +409,8 @@ class Explainer:
         if query_id is None:
             return pd.DataFrame()
         votes = no_votes()
-        if "preferences" in self._member.measure.needs:
-            table = self._request.tables["preferences"]
+        if "preferences" in self.member.measure.needs:
+            table = self.request.tables["preferences"]
             votes = tally_votes(table[table["query_id"] == query_id])
         place = {doc: i for i, doc in enumerate(ideal)}
         above, below = (votes[name].map(place) for name in PAIR[1:])

@@ -42,3 +42,9 @@ PANELS = ("dawid-skene", "bradley-terry")
 
 SELF = "self_preference"
 """The covariate of documents of the judge's own family."""
+
+CHANGES = "remove", "reverse"
+"""What is done to judgments to see whether an order holds: `fragile`."""
+
+OVERTURNED = "order", "significance"
+"""What the fewest changes are asked of: who is ahead, or whether a test tells it."""

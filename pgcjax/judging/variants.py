@@ -318,15 +318,7 @@ def turned(
         other["probability"] = 1 - table["probability"]
     both = [table.assign(weight=weight), other]
     votes = QueryVotes(pd.concat(both, ignore_index=True))
-    says = np.array(_meaning(table))[[0, 1, 3, 4, 5]]  # not who says it
-    says = np.column_stack([pd.factorize(table["query_id"])[0], *says, weight])
-    first = np.zeros(len(table), bool)
-    first[np.unique(np.nan_to_num(says, nan=-1), axis=0, return_index=True)[1]] = True
-    prefers = (table["preference"] != 0) & table["other_doc_id"].notna()
-    chosen = table[first & prefers.to_numpy() & (weight > 0)]
-    rows = {
-        str(q): of.index.to_numpy() for q, of in chosen.groupby("query_id", sort=True)
-    }
+    rows = {query: np.array([x[0] for x in of]) for query, of in alike(table).items()}
 
     def counts(query: str, part: slice) -> Counts:
         of_query, turn = votes.rows[query], rows.get(query, np.zeros(0, np.int64))[part]
@@ -335,6 +327,29 @@ def turned(
         return stays - (of_query[None, :] == turn[:, None]) + added
 
     return votes, Variants(range(max(map(len, rows.values()), default=0)), counts), rows
+
+
+def alike(preferences: pd.DataFrame) -> dict[str, list[Int[np.ndarray, " rows"]]]:
+    """Group judgments of each query that say the same, whoever says it.
+
+    Args:
+        preferences: canonical, numbered from 0.
+
+    Returns:
+        Rows of each group, by the first; without ties and bad documents.
+    """
+    weight = weights_of(preferences)
+    says = np.array(_meaning(preferences))[[0, 1, 3, 4, 5]]  # not who says it
+    query = pd.factorize(preferences["query_id"])[0]
+    says = np.nan_to_num(np.column_stack([query, *says, weight]), nan=-1)
+    _, first, group = np.unique(says, axis=0, return_index=True, return_inverse=True)
+    prefers = (preferences["preference"] != 0) & preferences["other_doc_id"].notna()
+    chosen = preferences[["query_id"]].assign(first=first[group.ravel()])
+    chosen = chosen[prefers.to_numpy() & (weight > 0)]
+    groups: dict[str, list[np.ndarray]] = {}
+    for (query_id, _), of in chosen.groupby(["query_id", "first"], sort=True):
+        groups.setdefault(str(query_id), []).append(of.index.to_numpy())
+    return groups
 
 
 def generator(seed: int, kind: str, block: int, query: str = "") -> np.random.Generator:

@@ -1,0 +1,104 @@
+"""How far apart are the bounds of the fewest judgments that overturn an order?
+
+`python -m benchmarks.studies.fragility` bounds, for each run of DL 2021 (62 pairs of
+neighbours by PGC, people's votes), the fewest judgments whose removal puts the next run
+above it, beside two baselines: a greedy search, and AMIP (Huang et al. 2025), which
+ranks single judgments by effect and changes the first ones together. It prints the
+distribution of upper / lower bound, and seconds a pair (of one core, without waiting).
+"""
+
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import click
+import numpy as np
+
+from benchmarks.harness import Report, facts
+from pgcjax.engine.changed_scores import LOW
+from pgcjax.engine.explainer import Explainer
+from pgcjax.engine.fragile import (
+    GREEDY,
+    WORK,
+    ChangedJudgments,
+    Search,
+    asked_order,
+)
+from pgcjax.engine.request import runs_of
+from pgcjax.io.runs import Options
+from pgcjax.judging.choices import CHANGES
+
+FOLDER = Path(__file__).resolve().parents[3] / "shared/data/dl21"
+MOST = 200
+
+
+def bounds(changed: ChangedJudgments, pair: tuple[str, str], work: float) -> list:
+    """Bound the order of a pair: difference, found, proven, greedy, AMIP, seconds."""
+    start = time.process_time()
+    queries = changed.searched(pair)
+    asked = asked_order(np.array([of.query.difference for of in queries]))
+    search = Search(queries, asked, MOST)
+    search.run(work)
+    changed.check(*pair, search) if search.count else None
+    seconds = time.process_time() - start
+    greedy, ranked = (Search(queries, asked, MOST) for _ in range(2))
+    greedy.greedy(LOW, GREEDY * work + search.work)
+    ranked.ranked(LOW)
+    difference = sum(of.query.difference for of in queries) / len(queries)
+    return [
+        *(difference, search.count, search.lower, greedy.count, ranked.count),
+        seconds,
+    ]
+
+
+@click.command()
+@click.option(
+    "--pairs",
+    default=62,
+    show_default=True,
+    help="Spread evenly by difference.",
+)
+@click.option("--change", default=CHANGES[0], type=click.Choice(CHANGES))
+@click.option("--work", default=WORK, show_default=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path))
+def main(pairs: int, change: str, work: float, output: Path | None) -> None:
+    """Bound the order of neighbours."""
+    report = Report()
+    judgments = {"preferences": str(FOLDER / "judgments.txt.gz")}
+    explainer = Explainer(judgments=judgments)
+    explainer.read(runs_of(str(FOLDER / "runs"), "trec", Options()))
+    means = explainer.means().sort_values(ascending=False)
+    order, nearest = means.index.tolist(), np.argsort(-np.diff(means.to_numpy()))
+    changed, rows = ChangedJudgments(explainer, change), []
+    for i in nearest[np.linspace(0, len(nearest), pairs, False).astype(int)].tolist():
+        rows.append([i + 1, *bounds(changed, (order[i], order[i + 1]), work)])
+        report.say(" ".join(map(str, rows[-1])))
+    names = ["rank", "difference", "found", "proven", "greedy", "amip", "seconds"]
+    report.table(f"Neighbours of DL 2021, {change} judgments", names, rows)
+    found, proven, greedy, amip, seconds = (
+        np.array([np.nan if row[k] is None else row[k] for row in rows], float)
+        for k in range(2, 7)
+    )
+    ratio = found / proven
+    for name, other in (("greedy", greedy), ("AMIP", amip)):
+        fewer = (found < other) | (np.isnan(other) & ~np.isnan(found))
+        report.say(
+            f"{name}: fewer in {fewer.sum()} pairs, more in {(found > other).sum()}"
+        )
+    report.say(
+        f"upper / lower: median {np.nanmedian(ratio):.3g}, largest "
+        f"{np.nanmax(ratio):.3g}; 1 in {(ratio == 1).sum()} pairs, 2 or less in "
+        f"{(ratio <= 2).sum()}, of {len(rows)}; {np.isnan(ratio).sum()} without a set"
+    )
+    report.say(f"found: {sorted(Counter(found.tolist()).items())}")
+    report.say(
+        f"seconds a pair: median {np.median(seconds):.2g}, largest {seconds.max():.2g}"
+    )
+    if output:
+        command = ["python", "-m", "benchmarks.studies.fragility", *sys.argv[1:]]
+        report.save(output, facts(command))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,570 @@
+"""The fewest judgments that overturn an order of runs, between two bounds.
+
+A judgment is of one query, so the sum of differences falls by what changed judgments
+make of each query. *Found*: sets of judgments per query, all single ones and then the
+best beside a few, are put together by dynamic programming; the chosen set is scored by
+the engine, and must give the same bits. *Proven*: let U(k) bound what k changes of a
+query gain. (1) For k up to `exact`, all sets were scored: U is the best. (2) Beyond, a
+document adds the smaller of the weights of its ranks in the run and in an ideal
+ranking; whatever that is, the sum is between those of the opposed order and of the
+run's, so both scores, and their difference, are bounded. (3) Any c changes gain at most
+the largest sum of U(k) with k's that add up to c, which is what the programme computes;
+where it is below what is needed, no c changes overturn the order. Sets are scored where
+a relaxed solution leans on (2), until bounds meet or the work is spent.
+
+Whether a difference is significant by a paired t test is no sum: it is not, if s1 <
+sqrt(κ s2), s1 the sum of differences d and s2 that of squares. As sqrt(x) is the least
+of (λx + 1/λ) / 2 over λ, a sum of d - λκd²/2 has to fall for each λ: the largest of
+these bounds counts. It becomes significant for some λ: intervals of λ are relaxed, and
+the least of their bounds counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from pgcjax.engine.changed_graphs import ChangedQuery
+from pgcjax.engine.changed_scores import HIGH, LOW, ChangedScores, Relaxation
+from pgcjax.engine.explainer import Explainer, no_run
+from pgcjax.engine.request import runs_of
+from pgcjax.engine.variant_batch import VariantGraphs, check_variants
+from pgcjax.errors import (
+    Progress,
+    UsageError,
+    VerificationError,
+    check_choice,
+    counted,
+)
+from pgcjax.io.runs import Options
+from pgcjax.judging.choices import CHANGES, OVERTURNED
+from pgcjax.judging.fragile_strengths import fragile_strengths
+from pgcjax.judging.fragility import Fragility, allocate, in_words
+from pgcjax.judging.variants import Variants, alike, turned
+from pgcjax.later import pd
+from pgcjax.stats.tests import check_alpha
+
+WORK = 2e8
+"""Work of a pair of runs, in sets times squares of documents: some seconds."""
+
+GREEDY = 4
+"""How many times the work a greedy search may take, for there to be a set at all."""
+
+MOST = 200
+"""Changes that are looked for, at most."""
+
+_NOISE = 1e-12  # of the mean of differences: rounding
+_GRID = 9  # relaxations of a test
+
+
+def fragile(
+    runs: Any = None,
+    *,
+    preferences: Any,
+    qrels: Any = None,
+    measure: str = "PGC",
+    run_id: str | None = None,
+    other: str | None = None,
+    change: str = CHANGES[0],
+    overturn: str = OVERTURNED[0],
+    alpha: float = 0.05,
+    prior: float | None = None,
+    order: str = "trec",
+    work: float = WORK,
+    progress: Progress | None = None,
+) -> Fragility:
+    """Bound the fewest judgments, or queries, whose change overturns an order of runs.
+
+    Args:
+        runs: what `read_runs` takes or returns; None: votes on systems, which
+            Bradley and Terry's model orders.
+        preferences: the judgments.
+        qrels: grades, for `PGC(graph=combined)`.
+        measure: PGC of preferences.
+        run_id: the run, or system, that is ahead; by default the best one.
+        other: the one to overtake it; by default any that is behind.
+        change: `remove` or `reverse` judgments; `queries`: leave queries out.
+        overturn: the `order`, or the `significance` of the difference.
+        alpha: level of the paired t test of significance.
+        prior: standard deviation of strengths, of votes on systems; 2.5 if None.
+        order: of documents in a run: `trec`, `clarke` or `rank`.
+        work: of a pair of runs; see `WORK`.
+        progress: called with `("runs", done, total)`.
+
+    Raises:
+        UsageError: an argument is wrong, or there is no order to overturn.
+        DataError: the data cannot be scored.
+    """
+    check_choice("change", change, (*CHANGES, "queries"))
+    check_choice("overturn", overturn, OVERTURNED)
+    check_alpha(alpha)
+    if overturn == OVERTURNED[1] and (runs is None or change == "queries"):
+        raise UsageError("overturn='significance' is of runs, by their judgments")
+    if runs is None:
+        if change == "queries":
+            raise UsageError("change='queries' is of runs")
+        return fragile_strengths(preferences, run_id, other, change, prior)
+    judgments = {"preferences": preferences, "qrels": qrels}
+    explainer = Explainer(judgments=judgments, measure=measure, order=order)
+    names = explainer.read(runs_of(runs, order, Options()), progress)
+    means = explainer.means()
+    pairs = _pairs(means, names, run_id, other, overturn)
+    if change == "queries":
+        return _of_queries(explainer, pairs)
+    return _of_judgments(explainer, pairs, change, overturn, alpha, work, progress)
+
+
+class Asked(NamedTuple):
+    """What is to be overturned.
+
+    Attributes:
+        overturned: whether differences, by query, do.
+        relaxations: of this, as sums over queries.
+        every: whether all of these have to be fulfilled, or one alone.
+    """
+
+    overturned: Callable[[np.ndarray], bool]
+    relaxations: list[Relaxation]
+    every: bool
+
+
+class ChangedJudgments:
+    """Judgments that may be removed or reversed, one by one.
+
+    Attributes:
+        explainer: runs and judgments.
+        change: one of `CHANGES`.
+        votes: the judgments, with what reversed ones say behind them.
+    """
+
+    def __init__(self, explainer: Explainer, change: str):
+        """Group judgments that say the same.
+
+        Raises:
+            UsageError: the measure has no votes, or one row counts as several votes
+                that count in part.
+        """
+        check_variants(explainer.member, f"{change} judgments")
+        self.explainer, self.change = explainer, change
+        table = explainer.request.tables["preferences"].reset_index(drop=True)
+        self.votes, self._single, _ = turned(table)
+        self._rows, self._count = alike(table), len(table)
+        self._graphs = VariantGraphs(explainer.member, self.votes)
+        several = self.votes.judgments[: len(table)] > 1
+        parts = self.votes.weight % 1 != 0
+        if several.any() and (parts.any() or table.get("probability") is not None):
+            raise UsageError(
+                "some rows stand for several judgments that count in part: give each "
+                "judgment a row"
+            )
+
+    def items(self, query: str) -> list[np.ndarray]:
+        """List the rows of the judgments of each group of a query, each judgment."""
+        rows = self._rows.get(query, [])
+        return [np.repeat(x, self.votes.judgments[x]) for x in rows]
+
+    def searched(self, runs: Sequence[str], remain: int = 0) -> list[ChangedScores]:
+        """Lay out the queries for two runs; some judgments of each may remain."""
+        out = []
+        for number, query in enumerate(self.explainer.query_ids):
+            items = self.items(query)
+            counts = np.zeros((1, 0), np.int64)
+            if query in self.votes.rows:
+                counts = self.counts(query, np.zeros(0, int))
+                single = self._single.counts(query, slice(0, len(items)))
+                if self.change == CHANGES[0]:
+                    single = single * (self.votes.rows[query] < self._count)
+                counts = np.concatenate([counts, single])
+            rankings = [self.explainer.ranking(run, query) for run in runs]
+            times = np.array([*map(len, items)], int)
+            of = ChangedQuery(self._graphs, number, query, counts, times, rankings)
+            out.append(ChangedScores(of, self.change == CHANGES[0], remain))
+        return out
+
+    def chosen(self, query: str, changes: np.ndarray) -> np.ndarray:
+        """Return the rows of the judgments of a set of changes."""
+        items, used = self.items(query), [0] * len(self._rows.get(query, []))
+        rows = []
+        for change in changes.tolist():
+            rows.append(items[change][used[change]])
+            used[change] += 1
+        return np.array(rows, int)
+
+    def counts(self, query: str, changes: np.ndarray) -> np.ndarray:
+        """Count the votes of a query as a set of changes leaves them: one row."""
+        of_query = self.votes.rows[query]
+        counts = np.where(of_query < self._count, self.votes.judgments[of_query], 0)
+        for row in self.chosen(query, changes).tolist():
+            counts[of_query == row] -= 1
+            if self.change == CHANGES[1]:
+                counts[of_query == row + self._count] += 1
+        return counts[None]
+
+    @property
+    def total(self) -> int:
+        """Number of judgments that can be changed."""
+        return sum(len(x) for query in self._rows for x in self.items(query))
+
+    @property
+    def fewest(self) -> int:
+        """Number of judgments, ties too, of the query that has the fewest."""
+        table = self.votes.table[: self._count]
+        number = pd.Series(self.votes.judgments[: self._count])
+        return int(number.groupby(table["query_id"].to_numpy()).sum().min())
+
+    def table(self, search: Search) -> pd.DataFrame:
+        """List the judgments that were found, those that gain most each first."""
+        queries, parts = self.explainer.query_ids, []
+        for name, of, changes in zip(queries, search.queries, search.sets, strict=True):
+            rows = self.votes.table.iloc[self.chosen(name, changes)]
+            swap = rows["preference"] < 0
+            first, second = rows["doc_id"], rows["other_doc_id"]
+            columns = {
+                "query_id": name,
+                "doc_id": second.where(swap, first),
+                "other_doc_id": first.where(swap, second),
+            }
+            if "judge" in rows:
+                columns["judge"] = rows["judge"]
+            fall = of.query.difference - of.query.differences(changes[None])[0]
+            fall /= len(queries)
+            each = fall / max(1, len(changes))
+            parts.append(pd.DataFrame(columns, rows.index).assign(fall=fall, each=each))
+        table = pd.concat(parts).sort_values("each", ascending=False, kind="stable")
+        return table.drop(columns="each").reset_index(drop=True)
+
+    def check(self, first: str, other: str, search: Search) -> None:
+        """Score the runs by the changed judgments: bit by bit what was found.
+
+        Raises:
+            VerificationError: they differ.
+        """
+        pairs = zip(search.queries, search.sets, strict=True)
+        d = [of.query.differences(changes[None])[0] for of, changes in pairs]
+        expected = pd.Series(d, self.explainer.query_ids)
+        new = self.replayed(search.sets).differences(first, other)
+        new = new.reindex(expected.index).fillna(0.0)
+        if not (new == expected).all() or not search.asked.overturned(new.to_numpy()):
+            raise VerificationError(
+                f"query {(new != expected).idxmax()!r}: the engine scores changed "
+                "judgments otherwise. This is a defect of pgcjax: please report it "
+                "with the data"
+            )
+
+    def replayed(self, sets: Sequence[np.ndarray]) -> Explainer:
+        """Read the judgments with all changes made, for the same runs."""
+        of = dict(zip(self.explainer.query_ids, sets, strict=True))
+        changed = Variants([0], lambda query, _: self.counts(query, of[query]))
+        return self.explainer.with_preferences(self.votes.of_variant(changed, 0))
+
+
+def asked_order(d: np.ndarray) -> Asked:
+    """Ask for an order to be reversed: for a sum of differences below 0."""
+    noise = _NOISE * max(1, len(d))
+    relaxation = Relaxation(-1.0, 0.0, float(d.sum()) + noise)
+    return Asked(lambda new: new.sum() < -noise, [relaxation], True)
+
+
+def asked_significance(d: np.ndarray, alpha: float) -> Asked:
+    """Ask for a paired t test to decide otherwise than it does."""
+    n = len(d)
+    critical = float(stdtrit(n - 1, 1 - alpha / 2))
+    kappa = critical**2 * n / (n - 1 + critical**2)
+
+    def significant(new: np.ndarray) -> bool:
+        return p_value(new) <= alpha
+
+    spread, squares = np.sqrt(kappa * (d @ d)), float(d @ d)
+
+    def relaxed(side: float, bend: float, sum_needed: float) -> Relaxation:
+        return Relaxation(side, bend, sum_needed - side * d.sum() - bend * squares)
+
+    if significant(d):
+        scales = spread * np.geomspace(0.5, 2, _GRID)
+        found = [relaxed(-1.0, kappa / (2 * x), -x / 2) for x in scales]
+        return Asked(lambda new: not significant(new), found, True)
+    ends = [0.0, *(spread * np.geomspace(0.2, 5, _GRID)), np.inf]
+    found = [
+        relaxed(side, -kappa / (2 * high), low / 2)
+        for side in (HIGH, LOW)
+        for low, high in zip(ends[:-1], ends[1:], strict=True)
+    ]
+    return Asked(significant, found, False)
+
+
+def p_value(d: np.ndarray) -> float:
+    """Compute p of a paired t test, both sides; 1 where nothing differs."""
+    deviation = d.std(ddof=1)
+    if deviation <= _NOISE:
+        return float(abs(d.mean()) <= _NOISE)
+    return float(2 * stdtr(len(d) - 1, -abs(d.mean()) / deviation * np.sqrt(len(d))))
+
+
+class Search:
+    """The search for the fewest changes that overturn what is asked of two runs."""
+
+    def __init__(self, queries: list[ChangedScores], asked: Asked, most: int):
+        """Take queries, and the largest number of changes that is of interest."""
+        self.queries, self.asked = queries, asked
+        self.count, self.sets = None, [np.zeros(0, int)] * len(queries)
+        self.most, self.lower = most, 1
+
+    @property
+    def work(self) -> float:
+        """Return what scoring has cost so far."""
+        return sum(of.work for of in self.queries)
+
+    def bound(self) -> list[int]:
+        """Raise the proven bound; return how a relaxed solution shares changes out."""
+        limit = self.most if self.count is None else self.count
+        bounds, parts = [], []
+        for by in self.asked.relaxations:
+            need = by.need - 2 * _NOISE * len(self.queries)
+            made = allocate([q.gains(by, limit, True) for q in self.queries], limit)
+            fewest = made.fewest(need)
+            bounds.append(limit + 1 if fewest is None else fewest)
+            parts.append(made.parts(min(limit, bounds[-1])))
+        best = (np.argmax if self.asked.every else np.argmin)(bounds)
+        lower = max(1, bounds[best])
+        self.lower = max(self.lower, min(lower, limit if self.count else lower))
+        return parts[best]
+
+    def try_sets(self, sets: list[np.ndarray], differences: Sequence[float]) -> None:
+        """Take sets of changes if they overturn what is asked, and are fewer."""
+        size = sum(map(len, sets))
+        fewer = self.count is None or size < self.count
+        if fewer and self.asked.overturned(np.array(differences)):
+            self.count, self.sets = size, sets
+
+    def combine(self) -> list[int]:
+        """Put the best sets of queries together; return how many changes each has."""
+        limit = self.most if self.count is None else self.count - 1
+        last = [0] * len(self.queries)
+        for by in self.asked.relaxations:
+            made = allocate([q.gains(by, limit, False) for q in self.queries], limit)
+            first = made.fewest(by.need) if len(self.asked.relaxations) == 1 else 1
+            for size in range(limit + 1 if first is None else first, limit + 1):
+                parts = made.parts(size)
+                pairs = zip(self.queries, parts, strict=True)
+                found = [q.best_set(by, k) for q, k in pairs]
+                before = self.count
+                self.try_sets([x[1] for x in found], [x[0] for x in found])
+                if self.count != before:
+                    last = parts
+                    break
+            else:
+                last = made.parts(limit) if not any(last) else last
+        return last
+
+    def greedy(self, side: int, work: float = np.inf) -> None:
+        """Make the best single change again and again, until it overturns."""
+        level = [0] * len(self.queries)
+        state = [(of.query.difference, np.zeros(0, int)) for of in self.queries]
+        after = [self._after(i, side, 1) for i in range(len(self.queries))]
+        for _ in range(self.most if self.count is None else self.count - 1):
+            gains = [
+                side * (new[0] - old[0]) for new, old in zip(after, state, strict=True)
+            ]
+            best = int(np.argmax(gains))
+            if not gains[best] > 0 or self.work > work:
+                return
+            state[best], level[best] = after[best], level[best] + 1
+            self.try_sets([x[1] for x in state], [x[0] for x in state])
+            if self.count == sum(level):
+                return
+            after[best] = self._after(best, side, level[best] + 1)
+
+    def _after(self, number: int, side: int, level: int) -> tuple[float, np.ndarray]:
+        """Return the greedy set of so many changes of a query, and its difference."""
+        sets = self.queries[number].chain(side, level)[:1]
+        if not len(sets):
+            return -side * np.inf, np.zeros(0, int)
+        return float(self.queries[number].query.differences(sets)[0]), sets[0]
+
+    def ranked(self, side: int) -> None:
+        """Make the single changes of the largest effects together (as AMIP does)."""
+        rows = []
+        for number, of in enumerate(self.queries):
+            if not of.most:
+                continue
+            gain = side * (of.single - of.query.difference)
+            rows += [
+                (-g, number, change)
+                for change, g in enumerate(gain.tolist())
+                for _ in range(of.query.times[change])
+                if g > 0
+            ]
+        limit = self.most if self.count is None else self.count - 1
+        sets = [np.zeros(0, int) for _ in self.queries]
+        d = [of.query.difference for of in self.queries]
+        for _, number, change in sorted(rows)[:limit]:
+            if len(sets[number]) == self.queries[number].most:
+                continue
+            sets[number] = np.append(sets[number], change)
+            d[number] = float(self.queries[number].score(sets[number][None])[0])
+            self.try_sets([*sets], d)
+
+    def run(self, work: float) -> None:
+        """Search until both bounds meet, or the work is spent."""
+        self.bound()
+        if self.lower > self.most:  # others need fewer, or any judgments are too few
+            return
+        for of in self.queries:
+            if of.most:
+                of.enumerate()
+        sides = {int(np.sign(by.slope)) for by in self.asked.relaxations}
+        self.bound()
+        for side in sides:
+            self.greedy(side, GREEDY * work)
+            self.ranked(side)
+        self._deepen(sides, work / 2)
+        while self.lower != self.count and self._refine(work):
+            self.combine()
+        if self.count is not None and self.lower < self.count:
+            self._deepen(sides, work)
+
+    def _deepen(self, sides: set[int], work: float) -> None:
+        """Search on in queries whose largest sets are in use."""
+        tried: set[tuple[int, int]] = set()
+        while self.lower != self.count and self.work < work:
+            parts = self.combine()
+            rest = [
+                (i, k + 1)
+                for i, k in enumerate(parts)
+                if (k or len(tried) < len(parts)) and (i, k + 1) not in tried
+            ]
+            if not rest:
+                return
+            for i, level in rest:
+                tried.add((i, level))
+                for side in sides:
+                    self.queries[i].chain(side, level)
+
+    def _refine(self, work: float) -> bool:
+        """Score all sets of one query on which the proven bound leans."""
+        parts = self.bound()
+        leaning = [
+            of
+            for of, k in zip(self.queries, parts, strict=True)
+            if k > of.exact and of.next_cost() and self.work + of.next_cost() < work
+        ]
+        if not leaning or self.lower == self.count:
+            return False
+        min(leaning, key=ChangedScores.next_cost).enumerate()
+        return True
+
+
+def _pairs(
+    means: pd.Series,
+    names: Sequence[str],
+    run_id: str | None,
+    other: str | None,
+    overturn: str,
+) -> list[tuple[str, str]]:
+    """List the run that is ahead with each that may overtake it, the nearest first.
+
+    Raises:
+        UsageError: there is no such run, or two are equal.
+    """
+    for name in (run_id, other):
+        if name is not None and name not in names:
+            raise no_run(name, names)
+    if len(names) < 2 or run_id == other is not None:
+        raise UsageError("expected two runs or more, and two different ones")
+    means = means.sort_values(ascending=False, kind="stable")
+    first = run_id or next(name for name in means.index if name != other)
+    if other is not None:
+        pair = first, other
+        first, *rest = pair[::-1] if means[other] > means[first] else pair
+    else:
+        rest = [x for x in means.index if x != first and means[x] <= means[first]]
+    if not rest:
+        raise UsageError(f"no run is behind {first!r}: name other=")
+    if overturn == OVERTURNED[0] and means[first] - means[rest[0]] <= _NOISE:
+        raise UsageError(
+            f"{first!r} and {rest[0]!r} have equal means: there is no order to overturn"
+        )
+    return [(first, name) for name in rest]
+
+
+def _of_queries(explainer: Explainer, pairs: list[tuple[str, str]]) -> Fragility:
+    """Leave queries out: without the k largest differences the sum is the least."""
+    total = len(explainer.query_ids)
+    found = [explainer.difference(*pair) for pair in pairs]
+    found = [x for x in found if x.decisive] or found[:1]
+    best = min(found, key=lambda x: len(x.decisive) or total)
+    table = best.table[best.table["query_id"].isin(best.decisive)]
+    table = table[["query_id", "difference"]].reset_index(drop=True)
+    first, other = best.run_id, best.other
+    number = len(best.decisive)
+    note = f"leaving out {counted(number, 'query')} of {total} puts {other} above "
+    note += f"{first}; no fewer can" if number > 1 else first
+    if not number:
+        note = f"no queries can be left out so that a run is above {first}"
+    about = {**best.metadata, "change": "queries", "count": number}
+    return Fragility(
+        *(table, about, (note,)),
+        run_id=first,
+        other=other,
+        count=number or None,
+        lower=number or total,
+    )
+
+
+def _of_judgments(
+    explainer: Explainer,
+    pairs: list[tuple[str, str]],
+    change: str,
+    overturn: str,
+    alpha: float,
+    work: float,
+    progress: Progress | None,
+) -> Fragility:
+    """Search each pair for fewer changes than those of the pairs before."""
+    changed = ChangedJudgments(explainer, change)
+    most, lower = min(changed.total, MOST), changed.total + 1
+    best: tuple[tuple[str, str], Search] | None = None
+    effect = ""
+    for done, pair in enumerate(pairs):
+        # A query without judgments would leave the test.
+        queries = changed.searched(pair, int(overturn == OVERTURNED[1]))
+        d = np.array([of.query.difference for of in queries])
+        if overturn == OVERTURNED[0]:
+            asked = asked_order(d)
+        else:
+            asked = asked_significance(d, alpha)
+        search = Search(queries, asked, most)
+        search.run(work)
+        if overturn == OVERTURNED[1]:
+            search.lower = min(search.lower, changed.fewest)
+        lower = min(lower, search.lower)
+        if best is None or search.count is not None:
+            best, most = (pair, search), (search.count or most + 1) - 1
+        if progress:
+            progress("runs", done + 1, len(pairs))
+    assert best
+    (first, other), search = best
+    effect = f"puts {other} above {first}"
+    if overturn == OVERTURNED[1]:
+        was = p_value(np.array([of.query.difference for of in search.queries]))
+        to = "not significant" if was <= alpha else "significant"
+        effect = f"makes the difference of {first} and {other} {to}"
+    table = changed.table(search)
+    if search.count is not None:
+        changed.check(first, other, search)
+    rows = table["query_id"].nunique()
+    of = f"of {counted(rows, 'query')} " if search.count else ""
+    about = explainer.about(first, other) | {"change": change, "overturn": overturn}
+    about |= {"count": search.count, "lower": lower}
+    return Fragility(
+        table,
+        about,
+        (in_words(change, search.count, lower, of, effect),),
+        run_id=first,
+        other=other,
+        count=search.count,
+        lower=lower,
+    )
