@@ -27,7 +27,8 @@ from benchmarks.studies import families as drawing
 from benchmarks.studies.calibration import data, random_of
 from benchmarks.studies.families import NULLS, Cell, _held, _levels_above, _of
 from benchmarks.studies.options import file_options
-from pgcjax.stats import groups, rank_sets
+from pgcjax.judging.rank_ranges import places
+from pgcjax.stats import rank_sets
 
 ALPHA, B, QUERIES = 0.05, 999, 50
 MEASURES = ("nDCG", "AP", "P@10", "RR")
@@ -78,7 +79,7 @@ def tried(folder: Path, cell: Cell, families: int) -> list[dict[str, Any]]:
             "one step, replicates": rank_sets.stepwise(apart, whole[0], ranges, ALPHA),
             "windows, replicates": rank_sets.of_replicates(means, again, ALPHA),
         }.items():
-            placed = groups.places(pairs, means)
+            placed = places(pairs, means)
             row = _held(truth, placed.low, placed.high)
             row["tiers_hold"] = bool((placed.tier <= _levels_above(truth)).all())
             found.setdefault(name, []).append(row)

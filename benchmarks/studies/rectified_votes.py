@@ -29,6 +29,8 @@ from pgcjax.engine.job import Job
 from pgcjax.io.reading import reading
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.judging.majority import majority
+from pgcjax.stats.choices import REPLICATED
+from pgcjax.stats.intervals import of_replicates
 from pgcjax.stats.rectified import estimate
 from pgcjax.stats.uncertainty import Uncertainty
 from pgcjax.tensors.rankings import read_rankings
@@ -201,8 +203,9 @@ def _measured(
                 means = of.replicate_means(of_queries, REPLICATES, seed)
                 if what == "means":
                     parts["ranks"].append(_ranked(means, values.mean(1), mean))
-                means = contrasts(means[..., None], what)[..., 0] - mean
-                low, high = np.quantile(means, [ALPHA / 2, 1 - ALPHA / 2], axis=0)
+                drawn = contrasts(means[..., None], what)[..., 0]
+                ends = of_replicates(values.mean(1), drawn.T, REPLICATED[0], ALPHA)
+                low, high = (end - mean for end in ends)
             held = (low <= 1e-12) & (high >= -1e-12)
             parts["queries"].append(_row(held, high - low, off))
         for over, measured in parts.items():
