@@ -76,11 +76,11 @@ class ChangedScores:
         while len(self.extremes) <= sets.shape[1]:
             self.extremes.append(self.extremes[-1])
         for i in range(sets.shape[1], len(self.extremes)):
-            (low, _), (high, _) = found = self.extremes[i]
+            (low, _), (high, _) = extremes = self.extremes[i]
             least, most = int(d.argmin()), int(d.argmax())
             self.extremes[i] = (
-                (float(d[least]), sets[least]) if d[least] < low else found[0],
-                (float(d[most]), sets[most]) if d[most] > high else found[1],
+                (float(d[least]), sets[least]) if d[least] < low else extremes[0],
+                (float(d[most]), sets[most]) if d[most] > high else extremes[1],
             )
         return d
 
@@ -162,8 +162,8 @@ class ChangedScores:
 
     def best_set(self, by: Relaxation, changes: int) -> tuple[float, np.ndarray]:
         """Return the difference, and the set of changes, that gain most."""
-        found = self.extremes[min(changes, len(self.extremes) - 1)]
-        return max(found, key=lambda x: by.value(x[0]))
+        extremes = self.extremes[min(changes, len(self.extremes) - 1)]
+        return max(extremes, key=lambda x: by.value(x[0]))
 
 
 def _grown(sets: Sets, times: np.ndarray, ascending: bool = False) -> Sets:

@@ -186,11 +186,11 @@ class ChangedJudgments:
 
     def chosen(self, query: str, changes: np.ndarray) -> np.ndarray:
         """Return the rows of the judgments of a set of changes."""
-        items, used = self.items(query), [0] * len(self._rows.get(query, []))
+        items, places = self.items(query), [0] * len(self._rows.get(query, []))
         rows = []
         for change in changes.tolist():
-            rows.append(items[change][used[change]])
-            used[change] += 1
+            rows.append(items[change][places[change]])
+            places[change] += 1
         return np.array(rows, int)
 
     def counts(self, query: str, changes: np.ndarray) -> np.ndarray:
@@ -247,7 +247,9 @@ class ChangedJudgments:
         expected = pd.Series(d, self.explainer.query_ids)
         new = self.replayed(search.sets).differences(first, other)
         new = new.reindex(expected.index).fillna(0.0)
-        if not (new == expected).all() or not search.asked.overturned(new.to_numpy()):
+        if not (new == expected).all() or not search.question.overturned(
+            new.to_numpy()
+        ):
             raise VerificationError(
                 f"query {(new != expected).idxmax()!r}: the engine scores changed "
                 "judgments otherwise. This is a defect of pgcjax: please report it "
@@ -284,15 +286,15 @@ def asked_significance(d: np.ndarray, alpha: float) -> Asked:
 
     if significant(d):
         scales = spread * np.geomspace(0.5, 2, _GRID)
-        found = [relaxed(-1.0, kappa / (2 * x), -x / 2) for x in scales]
-        return Asked(lambda new: not significant(new), found, True)
+        relaxations = [relaxed(-1.0, kappa / (2 * x), -x / 2) for x in scales]
+        return Asked(lambda new: not significant(new), relaxations, True)
     ends = [0.0, *(spread * np.geomspace(0.2, 5, _GRID)), np.inf]
-    found = [
+    relaxations = [
         relaxed(side, -kappa / (2 * high), low / 2)
         for side in (HIGH, LOW)
         for low, high in zip(ends[:-1], ends[1:], strict=True)
     ]
-    return Asked(significant, found, False)
+    return Asked(significant, relaxations, False)
 
 
 def p_value(d: np.ndarray) -> float:
@@ -306,9 +308,9 @@ def p_value(d: np.ndarray) -> float:
 class Search:
     """The search for the fewest changes that overturn what is asked of two runs."""
 
-    def __init__(self, queries: list[ChangedScores], asked: Asked, most: int):
+    def __init__(self, queries: list[ChangedScores], question: Asked, most: int):
         """Take queries, and the largest number of changes that is of interest."""
-        self.queries, self.asked = queries, asked
+        self.queries, self.question = queries, question
         self.count, self.sets = None, [np.zeros(0, int)] * len(queries)
         self.most, self.lower = most, 1
 
@@ -321,13 +323,13 @@ class Search:
         """Raise the proven bound; return how a relaxed solution shares changes out."""
         limit = self.most if self.count is None else self.count
         bounds, parts = [], []
-        for by in self.asked.relaxations:
+        for by in self.question.relaxations:
             need = by.need - 2 * _NOISE * len(self.queries)
             made = allocate([q.gains(by, limit, True) for q in self.queries], limit)
             fewest = made.fewest(need)
             bounds.append(limit + 1 if fewest is None else fewest)
             parts.append(made.parts(min(limit, bounds[-1])))
-        best = (np.argmax if self.asked.every else np.argmin)(bounds)
+        best = (np.argmax if self.question.every else np.argmin)(bounds)
         lower = max(1, bounds[best])
         self.lower = max(self.lower, min(lower, limit if self.count else lower))
         return parts[best]
@@ -336,22 +338,22 @@ class Search:
         """Take sets of changes if they overturn what is asked, and are fewer."""
         size = sum(map(len, sets))
         fewer = self.count is None or size < self.count
-        if fewer and self.asked.overturned(np.array(differences)):
+        if fewer and self.question.overturned(np.array(differences)):
             self.count, self.sets = size, sets
 
     def combine(self) -> list[int]:
         """Put the best sets of queries together; return how many changes each has."""
         limit = self.most if self.count is None else self.count - 1
         last = [0] * len(self.queries)
-        for by in self.asked.relaxations:
+        for by in self.question.relaxations:
             made = allocate([q.gains(by, limit, False) for q in self.queries], limit)
-            first = made.fewest(by.need) if len(self.asked.relaxations) == 1 else 1
+            first = made.fewest(by.need) if len(self.question.relaxations) == 1 else 1
             for size in range(limit + 1 if first is None else first, limit + 1):
                 parts = made.parts(size)
                 pairs = zip(self.queries, parts, strict=True)
-                found = [q.best_set(by, k) for q, k in pairs]
+                sets = [q.best_set(by, k) for q, k in pairs]
                 before = self.count
-                self.try_sets([x[1] for x in found], [x[0] for x in found])
+                self.try_sets([x[1] for x in sets], [x[0] for x in sets])
                 if self.count != before:
                     last = parts
                     break
@@ -415,7 +417,7 @@ class Search:
         for of in self.queries:
             if of.most:
                 of.enumerate()
-        sides = {int(np.sign(by.slope)) for by in self.asked.relaxations}
+        sides = {int(np.sign(by.slope)) for by in self.question.relaxations}
         self.bound()
         for side in sides:
             self.greedy(side, GREEDY * work)
@@ -493,9 +495,9 @@ def _pairs(
 def _of_queries(explainer: Explainer, pairs: list[tuple[str, str]]) -> Fragility:
     """Leave queries out: without the k largest differences the sum is the least."""
     total = len(explainer.query_ids)
-    found = [explainer.difference(*pair) for pair in pairs]
-    found = [x for x in found if x.decisive] or found[:1]
-    best = min(found, key=lambda x: len(x.decisive) or total)
+    differences = [explainer.difference(*pair) for pair in pairs]
+    differences = [x for x in differences if x.decisive] or differences[:1]
+    best = min(differences, key=lambda x: len(x.decisive) or total)
     table = best.table[best.table["query_id"].isin(best.decisive)]
     table = table[["query_id", "difference"]].reset_index(drop=True)
     first, other = best.run_id, best.other
@@ -533,10 +535,10 @@ def _of_judgments(
         queries = changed.searched(pair, int(overturn == OVERTURNED[1]))
         d = np.array([of.query.difference for of in queries])
         if overturn == OVERTURNED[0]:
-            asked = asked_order(d)
+            question = asked_order(d)
         else:
-            asked = asked_significance(d, alpha)
-        search = Search(queries, asked, most)
+            question = asked_significance(d, alpha)
+        search = Search(queries, question, most)
         search.run(work)
         if overturn == OVERTURNED[1]:
             search.lower = min(search.lower, changed.fewest)

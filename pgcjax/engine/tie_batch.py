@@ -330,13 +330,13 @@ class _Tree:
         known = [peels.known[i] for i in phase] + known
         state = PeelState(*(np.concatenate(x) for x in zip(after, went, strict=True)))
         known = [still_known(*x) for x in zip(known, state.alive, strict=True)]
-        found = Peels(
+        peeled = Peels(
             peels.pair[origin], state, np.arange(len(origin)) >= len(phase), known
         )
-        found.within[len(phase) :] = within[parent]
+        peeled.within[len(phase) :] = within[parent]
         chance = np.concatenate([np.zeros(len(phase)), chance])
-        found, child = _merged(found)
-        return found, Links(origin, child, chance)
+        peeled, child = _merged(peeled)
+        return peeled, Links(origin, child, chance)
 
     def _first(
         self, at: np.ndarray, peels: Peels, alive: np.ndarray, tied: np.ndarray

@@ -44,17 +44,17 @@ class _VoteGroups(NamedTuple):
     rows: list[np.ndarray]
 
     def strengths(
-        self, prior: float, change: str, used: np.ndarray
+        self, prior: float, change: str, taken: np.ndarray
     ) -> Float64[np.ndarray, " n"]:
         """Fit strengths to what is left where so many of each group are changed."""
         v = self.votes
-        weight = v.weight * (self.times - used)
+        weight = v.weight * (self.times - taken)
         if change == CHANGES[0]:
             return fit_strengths(
                 v._replace(weight=weight), prior, errors=False
             ).strength
         first, second, query = (np.append(x, x) for x in (v.first, v.second, v.query))
-        won, both = np.append(v.won, 1 - v.won), np.append(weight, v.weight * used)
+        won, both = np.append(v.won, 1 - v.won), np.append(weight, v.weight * taken)
         turned = ComparedVotes(v.names, first, second, won, both, query)
         return fit_strengths(turned, prior, errors=False).strength
 
@@ -78,8 +78,8 @@ def fragile_strengths(
             raise UsageError(f"no vote is on {name!r}; there are {listed(names, 8)}")
     if len(names) < 2 or run_id == other is not None:
         raise UsageError("expected two different systems")
-    used = np.zeros(len(groups.times), int)
-    strength = groups.strengths(prior, change, used)
+    taken = np.zeros(len(groups.times), int)
+    strength = groups.strengths(prior, change, taken)
     order = np.argsort(-strength, kind="stable")
     first = names.index(run_id) if run_id else int(order[int(names[order[0]] == other)])
     if other is not None and strength[names.index(other)] > strength[first]:
@@ -93,8 +93,8 @@ def fragile_strengths(
         search = _StrengthSearch(groups, prior, change, first, second, strength)
         most = total + 1 if best is None else int(best[1].sum())
         bound = search.lower(most)
-        if bound < most and (found := search.fewest(most - 1)) is not None:
-            best = second, found
+        if bound < most and (fewer := search.fewest(most - 1)) is not None:
+            best = second, fewer
         lower = min(lower, max(bound, search.single()) if bound < 2 else bound)
     return _found(table, groups, names, first, rest[0], best, lower, change)
 
@@ -125,7 +125,7 @@ class _Terms(NamedTuple):
         influence: x' A y, x of the two systems, y of those of the vote; see above.
         leverage: y' A y.
         largest: largest leverage of any two systems.
-        asked: x' A x.
+        between: x' A x.
     """
 
     slope: Float64[np.ndarray, " groups"]
@@ -133,7 +133,7 @@ class _Terms(NamedTuple):
     influence: Float64[np.ndarray, " groups"]
     leverage: Float64[np.ndarray, " groups"]
     largest: float
-    asked: float
+    between: float
 
     @property
     def gain(self) -> Float64[np.ndarray, " groups"]:
@@ -158,12 +158,12 @@ class _StrengthSearch:
         self._gap = float(strength[first] - strength[second])
         self._start = self._terms(strength, np.zeros(len(groups.times), int))
 
-    def _terms(self, strength: np.ndarray, used: np.ndarray) -> _Terms:
+    def _terms(self, strength: np.ndarray, taken: np.ndarray) -> _Terms:
         """Compute what votes do at some strengths, when some are changed."""
         v, n = self._groups.votes, len(self._groups.votes.names)
         p = expit(strength[v.first] - strength[v.second])
         removed = self._change == CHANGES[0]
-        weight = v.weight * (self._groups.times - used * removed)
+        weight = v.weight * (self._groups.times - taken * removed)
         links = np.zeros((n, n))
         np.add.at(links, (v.first, v.second), weight * p * (1 - p))
         links += links.T
@@ -220,11 +220,11 @@ class _StrengthSearch:
             return np.inf
         middle, width = (1 / least + np.exp(-rho)) / 2, (1 / least - np.exp(-rho)) / 2
         gain = terms.gain + spread * np.abs(terms.influence)
-        bound = middle * gain + width * size * root * np.sqrt(terms.asked)
+        bound = middle * gain + width * size * root * np.sqrt(terms.between)
         return self._top(bound, number)
 
-    def _gap_of(self, used: np.ndarray) -> tuple[float, np.ndarray]:
-        strength = self._groups.strengths(self._prior, self._change, used)
+    def _gap_of(self, taken: np.ndarray) -> tuple[float, np.ndarray]:
+        strength = self._groups.strengths(self._prior, self._change, taken)
         return float(strength[self._first] - strength[self._second]), strength
 
     def single(self) -> int:
@@ -232,7 +232,7 @@ class _StrengthSearch:
         if len(self._groups.times) > _MOST_REFITS:
             return 1
         each = np.eye(len(self._groups.times), dtype=int)
-        return 1 if any(self._gap_of(used)[0] <= _NOISE for used in each) else 2
+        return 1 if any(self._gap_of(taken)[0] <= _NOISE for taken in each) else 2
 
     def fewest(self, most: int) -> np.ndarray | None:
         """Return the fewest votes of each group that are found to reverse the order."""
@@ -248,30 +248,30 @@ class _StrengthSearch:
         order = order[gain[order] > 0]
         line = np.repeat(order, self._groups.times[order])[:most]
 
-        def used(number: int) -> np.ndarray:
+        def taken(number: int) -> np.ndarray:
             return np.bincount(line[:number], minlength=len(gain))
 
         number = int(np.searchsorted(np.cumsum(gain[line]), self._gap) + 1)
-        while number <= len(line) and self._gap_of(used(number))[0] >= -_NOISE:
+        while number <= len(line) and self._gap_of(taken(number))[0] >= -_NOISE:
             number += 1 + number // 50
         if number > len(line):
             return None
-        while number > 1 and self._gap_of(used(number - 1))[0] < -_NOISE:
+        while number > 1 and self._gap_of(taken(number - 1))[0] < -_NOISE:
             number -= 1
-        return used(number)
+        return taken(number)
 
     def greedy(self, most: int) -> np.ndarray | None:
         """Change the vote of the largest influence again and again."""
-        used, terms = np.zeros(len(self._groups.times), int), self._start
+        taken, terms = np.zeros(len(self._groups.times), int), self._start
         for _ in range(most):
-            gain = np.where(used < self._groups.times, terms.gain, -np.inf)
+            gain = np.where(taken < self._groups.times, terms.gain, -np.inf)
             if not gain.max() > 0:
                 break
-            used[gain.argmax()] += 1
-            gap, strength = self._gap_of(used)
+            taken[gain.argmax()] += 1
+            gap, strength = self._gap_of(taken)
             if gap < -_NOISE:
-                return used
-            terms = self._terms(strength, used)
+                return taken
+            terms = self._terms(strength, taken)
         return None
 
 
@@ -286,9 +286,9 @@ def _found(
     change: str,
 ) -> Fragility:
     """Lay out what was found."""
-    second, used = best or (nearest, np.zeros(len(groups.times), int))
-    count = int(used.sum()) if best else None
-    taken = [x[:k] for x, k in zip(groups.rows, used, strict=True) if k]
+    second, numbers = best or (nearest, np.zeros(len(groups.times), int))
+    count = int(numbers.sum()) if best else None
+    taken = [x[:k] for x, k in zip(groups.rows, numbers, strict=True) if k]
     rows = np.concatenate([np.zeros(0, int), *taken])
     columns = ["query_id", "doc_id", "other_doc_id", "preference"]
     columns += ["judge"] if "judge" in table else []

@@ -162,8 +162,8 @@ def resampled(
         return largest_between(centred, weights.T, spread, starts)
 
     maxima, done = [], 0
-    for size, found in resample.block_results(block, 0, resamples):
-        maxima.append(found)
+    for size, largest in resample.block_results(block, 0, resamples):
+        maxima.append(largest)
         done += size
         if progress:
             progress("ranks", done, resamples)
@@ -186,8 +186,8 @@ def largest_between(
     """
     step = max(1, _NEAR // len(x) ** 2)
     cuts = (slice(low, low + step) for low in range(0, len(weights), step))
-    found = [_largest(x, weights[some], spread[some], starts) for some in cuts]
-    return np.concatenate(found)
+    of_cuts = [_largest(x, weights[part], spread[part], starts) for part in cuts]
+    return np.concatenate(of_cuts)
 
 
 def _largest(
@@ -200,9 +200,9 @@ def _largest(
     queries, count = int(weights[0].sum()), len(starts)
     means = weights @ x.T / queries
     squares = weights @ (x * x).T
-    found = np.zeros((len(weights), count, count))
+    largest = np.zeros((len(weights), count, count))
     for low in range(0, count, _ROWS):
-        some = slice(low, low + _ROWS)
+        block = slice(low, low + _ROWS)
         first, end = starts[low], starts[low + _ROWS] if low + _ROWS < count else None
         left = squares[:, first:end, None] + squares[:, None, first:]
         least = NOISE * left
@@ -215,9 +215,9 @@ def _largest(
         left += spread[:, None, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             square = np.where(top > 0, (queries - 1) * top / left, 0.0)
-        square = np.maximum.reduceat(square, starts[some] - first, 1)
-        found[:, some, low:] = np.maximum.reduceat(square, starts[low:] - first, 2)
-    return np.sqrt(found)
+        square = np.maximum.reduceat(square, starts[block] - first, 1)
+        largest[:, block, low:] = np.maximum.reduceat(square, starts[low:] - first, 2)
+    return np.sqrt(largest)
 
 
 def of_replicates(
