@@ -39,10 +39,14 @@ DOORS = {"ask", "files", "judgments", "meta", "rankings"}
 MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 16, 7, 70
 FILES = sorted(PACKAGE.rglob("*.py"))
 ENGINE = {"jit", "vmap", "pmap", "shard_map", "device_put", "NamedSharding"}
-# What is no score has programs of its own: resampling, and models of comparisons.
+# What is no score has programs of its own: resampling, and models of comparisons. And
+# sums of lists are traced once for all measures of a program.
 OWN_PROGRAMS = {
     PACKAGE / file
-    for file in ("stats/resample.py", "judging/models.py", "judging/joint.py")
+    for file in (
+        *("stats/resample.py", "judging/models.py", "judging/joint.py"),
+        "kernels/ranked_list.py",
+    )
 }
 
 

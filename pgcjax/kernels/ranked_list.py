@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from jaxtyping import Bool, Float, Int, Int32, Num
+from jaxtyping import Bool, Float, Int, Int32, Num, Shaped
 
 from pgcjax.later import Array, jax, jnp, lax
 
@@ -61,7 +61,9 @@ def _tree_sum(x: Array) -> Array:
     return x[..., 0]
 
 
-def picked(values: Num[Array, " n"], places: Int[Array, " w"]) -> Num[Array, " w"]:
+def picked(
+    values: Shaped[Array, " n"], places: Int[Array, " w"]
+) -> Shaped[Array, " w"]:
     """Return the values at places, which all have to be there: none is checked.
 
     JAX traces `values[places]` for ten times as long, as places may be negative there.

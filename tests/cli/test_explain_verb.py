@@ -29,7 +29,7 @@ def test_documents_of_a_query(pgcjax, here):
     assert [line[4] for line in lines] == [f"{x:.4f}" for x in judged["adds"]]
     assert lines[-1][1] == "" and lines[-1][2] == "20"  # a document that it lacks
     assert f"rose, q115: PGC {explained.score:.4f} of 0.8534" in done.err
-    assert "7 documents of the run, not judged, add nothing: not printed" in done.err
+    assert "7 documents of the run, which add nothing, are not printed" in done.err
     table = pd.read_csv(here / "rose.csv", comment="#", keep_default_na=False)
     assert table["adds"].tolist() == explained.table["adds"].tolist()
     assert table["rank"].astype(str).tolist()[:3] == ["1", "2", "3"]
