@@ -385,7 +385,7 @@ def _notes(
     if model == "davidson" and not data.tied.any():
         yield "no judgment is a tie: how likely ties are, the prior says"
     queries, documents = (sets[name].nunique() for name in ("query_id", "doc_id"))
-    if len(keys) == 1 and 1 < queries and queries * documents < 2 * len(sets):
+    if len(keys) == 1 and queries > 2 and queries * documents < 2 * len(sets):
         yield (
             f"most queries have the same {documents} documents: --by all (by='all') "
             "fits one strength of each, over all queries"
