@@ -37,7 +37,7 @@ from pgcjax.cli.targets import WITH_WORK, kept_work
 from pgcjax.errors import shared
 from pgcjax.io.choices import TABLE_SUFFIXES
 from pgcjax.reporting.progress import ProgressDisplay, say
-from pgcjax.stats.choices import CLAIMS, INCOMPLETE, TESTS
+from pgcjax.stats.choices import CLAIMS, INCOMPLETE, RANKS, TESTS
 
 if TYPE_CHECKING:
     from pgcjax.stats.findings import Comparison
@@ -90,6 +90,12 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
     "are compared then, and repeats are drawn as queries are, by t.",
 )
 @test_options
+@choice_option(
+    "--ranks",
+    allowed=RANKS,
+    help="What bounds ranks and tiers: pairs, as the letters; or windows, by max-t "
+    "alone, which are narrower and take longer.",
+)
 @click.option(
     "--precision",
     type=REAL,

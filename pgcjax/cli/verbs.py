@@ -13,7 +13,7 @@ _HEADINGS = {
     "Judgments": "prefs qrels intent-qrels intents context judge judges votes bad",
     "Runs and measures": "measure missing order float32 grids only-judged verify",
     "Statistics": "test correction alpha resamples interval replicates resample seed "
-    "pairs baseline rectify precision required score-intervals",
+    "pairs baseline ranks rectify precision required score-intervals",
     "Output": "output score-format spreadsheet format top per-query means-only title "
     "runs-output pairs-output judges-output scores-output replicates-output bounds "
     "figure figures figure-format",

@@ -50,5 +50,8 @@ AGGREGATIONS = ("mean", "borda", "mc4")
 PAIR_TESTS = ("bootstrap", "permutation", "t", "wilcoxon")
 """Of the preferences of a pair of runs, query by query."""
 
+RANKS = ("pairs", "windows")
+"""What bounds ranks: pairs that the test finds; of max-t also windows of runs."""
+
 CLAIMS = ("not-worse", "better", "equivalent")
 """On a new run against another, by the smallest difference that matters."""

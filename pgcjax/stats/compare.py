@@ -9,12 +9,20 @@ import numpy as np
 import pandas as pd
 
 from pgcjax._version import __version__
-from pgcjax.errors import Progress, UsageError, counted, listed, refuse_arguments
+from pgcjax.errors import (
+    Progress,
+    UsageError,
+    check_choice,
+    counted,
+    listed,
+    refuse_arguments,
+)
 from pgcjax.io.reading import memory_limit, reading
 from pgcjax.io.result import names_at
 from pgcjax.judging.rank_ranges import rank_columns
 from pgcjax.later import stats
 from pgcjax.stats import groups, intervals, procedures, rank_sets, tests
+from pgcjax.stats.choices import RANKS
 from pgcjax.stats.findings import Comparison, tested
 from pgcjax.stats.matrix import Matrix, read
 from pgcjax.stats.procedures import FAMILY, Decision
@@ -54,6 +62,7 @@ def compare(  # noqa: D417 - others are refused
     rectify: Any = None,
     cluster: Any = None,
     system: Any = None,
+    ranks: str = RANKS[0],
     precision: float | None = None,
     memory: str | int | None = None,
     progress: Progress | None = None,
@@ -76,6 +85,7 @@ def compare(  # noqa: D417 - others are refused
         rectify: scores by people of some queries, of which all findings are then.
         cluster: of queries that belong together, as of `structure.grouped`.
         system: of runs that are repeats of one system, likewise; repeats are drawn.
+        ranks: `pairs`, or `windows`: narrower ones, as of `rank_sets`, by max-t alone.
         precision: resample until no Monte-Carlo standard error of a p is larger.
         memory: bytes that intermediate results may take, or a size such as `2GB`.
         progress: called with `(stage, done, total)`.
@@ -85,25 +95,28 @@ def compare(  # noqa: D417 - others are refused
         DataError: the scores cannot be compared. UsageError: an argument is wrong.
     """
     given = {"rectify": rectify, "cluster": cluster, "system": system}
-    test = _checked_test(measure, test, others, given)
+    test = _checked_test(measure, test, others, given, ranks, baselines is None)
     with reading(memory=memory):
         matrix = read(scores, measure=measure, missing=missing)
     matrix, repeats, structure = _arranged(matrix, cluster, system)
     pairs = _pairs(matrix, names := _names(baselines))
-    sampling = {"correction": correction, "resamples": resamples}
-    sampling |= {"alpha": alpha, "seed": seed}
+    sampling = dict(correction=correction, resamples=resamples, alpha=alpha, seed=seed)
+    work = dict(precision=precision, progress=progress, journal=journal, memory=memory)
     if rectify is None:
-        effort = {"precision": precision, "progress": progress, "journal": journal}
-        effort |= {"memory": memory}
-        differences = _tested(matrix, pairs, test, sampling, effort, repeats)
+        differences = _tested(matrix, pairs, test, sampling, work, repeats)
     else:
         differences = _rectified(matrix, pairs, rectify, missing, sampling)
-    settings = {"alpha": alpha, "seed": seed, "missing": missing, "baselines": names}
-    return _comparison(matrix, pairs, differences, settings | structure)
+    structure |= {"missing": missing, "baselines": names, "ranks": ranks}
+    return _comparison(matrix, pairs, differences, sampling | structure)
 
 
 def _checked_test(
-    measure: Any, test: str | None, others: Mapping[str, Any], given: Mapping[str, Any]
+    measure: Any,
+    test: str | None,
+    others: Mapping[str, Any],
+    given: Mapping[str, Any],
+    ranks: str,
+    every: bool,
 ) -> str:
     """Refuse arguments that do not go together, and choose the test."""
     if not (measure is None or isinstance(measure, str)):
@@ -120,6 +133,9 @@ def _checked_test(
         if test not in _SIMULATED[name]:
             held = " or ".join(map(repr, _SIMULATED[name]))
             raise UsageError(f"{name} goes with test {held} alone, not {test!r}")
+    check_choice("ranks", ranks, RANKS)
+    if ranks != RANKS[0] and not (every and test == "max-t"):
+        raise UsageError(f"ranks={ranks!r} are of all pairs, by test 'max-t' alone")
     return test
 
 
@@ -361,7 +377,7 @@ def _ordered(
     settings: Mapping[str, Any],
 ) -> groups.Different | None:
     """Find the pairs whose order bounds ranks: none where some may well be wrong."""
-    if not made.simultaneous or different is None or made.test != "max-t":
+    if different is None or not made.simultaneous or settings["ranks"] == RANKS[0]:
         return different if made.simultaneous else None
     if len(values) > rank_sets.MANY:
         resamples = rank_sets.most_resamples(len(values))

@@ -103,8 +103,13 @@ def largest_statistics(values: np.ndarray, seed: int) -> np.ndarray:
 def test_tables_show_the_same_ranks():
     table = frame(scores(12, 30, seed=3))
     found = pgcjax.rank_sets(table, seed=1)
-    runs = pgcjax.compare(table, seed=1).runs.set_index("run_id")
+    runs = pgcjax.compare(table, seed=1, ranks="windows").runs.set_index("run_id")
     by_run = found.table.set_index("run_id").loc[runs.index]
+    wider = pgcjax.compare(table, seed=1).runs.set_index("run_id")
+    assert (wider["rank_low"] <= runs["rank_low"]).all()
+    assert (wider["rank_high"] >= runs["rank_high"]).all()
+    with pytest.raises(UsageError, match="by test 'max-t' alone"):
+        pgcjax.compare(table, test="t", ranks="windows")
     for name, other in zip(SHOWN, ["rank_low", "rank_high", "tier"], strict=True):
         assert by_run[name].tolist() == runs[other].tolist()
     assert found.table["mean"].is_monotonic_decreasing
