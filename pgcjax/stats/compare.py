@@ -95,18 +95,18 @@ def compare(  # noqa: D417 - others are refused
         DataError: the scores cannot be compared. UsageError: an argument is wrong.
     """
     given = {"rectify": rectify, "cluster": cluster, "system": system}
-    test = _checked_test(measure, test, others, given, ranks, baselines is None)
+    test = _checked_test(measure, test, others, given, ranks, base := _names(baselines))
     with reading(memory=memory):
         matrix = read(scores, measure=measure, missing=missing)
     matrix, repeats, structure = _arranged(matrix, cluster, system)
-    pairs = _pairs(matrix, names := _names(baselines))
+    pairs = _pairs(matrix, base)
     sampling = dict(correction=correction, resamples=resamples, alpha=alpha, seed=seed)
     work = dict(precision=precision, progress=progress, journal=journal, memory=memory)
     if rectify is None:
         differences = _tested(matrix, pairs, test, sampling, work, repeats)
     else:
         differences = _rectified(matrix, pairs, rectify, missing, sampling)
-    structure |= {"missing": missing, "baselines": names, "ranks": ranks}
+    structure |= {"missing": missing, "baselines": base, "ranks": ranks}
     return _comparison(matrix, pairs, differences, sampling | structure)
 
 
@@ -116,7 +116,7 @@ def _checked_test(
     others: Mapping[str, Any],
     given: Mapping[str, Any],
     ranks: str,
-    every: bool,
+    baselines: Sequence[str],
 ) -> str:
     """Refuse arguments that do not go together, and choose the test."""
     if not (measure is None or isinstance(measure, str)):
@@ -134,7 +134,7 @@ def _checked_test(
             held = " or ".join(map(repr, _SIMULATED[name]))
             raise UsageError(f"{name} goes with test {held} alone, not {test!r}")
     check_choice("ranks", ranks, RANKS)
-    if ranks != RANKS[0] and not (every and test == "max-t"):
+    if ranks != RANKS[0] and (test != "max-t" or baselines):
         raise UsageError(f"ranks={ranks!r} are of all pairs, by test 'max-t' alone")
     return test
 
