@@ -23,6 +23,7 @@ from pgcjax.errors import DataError, Progress, check_whole, counted
 from pgcjax.io.reading import reading
 from pgcjax.io.schema import PREFERENCES
 from pgcjax.io.votes.read import read_preferences
+from pgcjax.judging.logistic import likeliest
 from pgcjax.judging.majority import majority
 from pgcjax.judging.variants import QueryVotes, Variants, drawn_queries
 from pgcjax.stats.scores import Scores
@@ -42,8 +43,7 @@ COMPONENTS = 2
 """Ways in which runs differ that may tell what people prefer."""
 
 _KEY = ["query_id", "low", "high"]
-_PRIOR = 4.0  # variance of a slope, of features of mean square 1
-_STEPS = 25  # of Newton's method
+_PRIOR = 2.0  # standard deviation of a slope, of features of mean square 1
 
 
 class JudgedPairs(NamedTuple):
@@ -286,7 +286,9 @@ def draw_votes(
     scale = np.sqrt((features**2).mean(0))
     features = features / np.where(scale > 1e-9, scale, 1.0)
     decided = pairs.judged & (pairs.people != 0)
-    slopes, spread = _fit(features[decided], pairs.people[decided] > 0)
+    won = pairs.people[decided] > 0
+    slopes, information = likeliest(features[decided], won, _PRIOR)
+    spread = np.linalg.inv(information)
     random = np.random.Generator(np.random.Philox(seed))
     slopes = random.multivariate_normal(slopes, spread, draws, method="cholesky")
     n, ties = int(pairs.judged.sum()), int((pairs.judged & ~decided).sum())
@@ -295,20 +297,6 @@ def draw_votes(
     prefers = np.where(random.random(shape) < expit(slopes @ features.T), 1, -1)
     signs = np.where(random.random(shape) < tie, 0, prefers)
     return np.where(pairs.judged, pairs.people, signs).astype(np.int8)
-
-
-def _fit(
-    features: Float64[np.ndarray, "pairs features"], won: Bool[np.ndarray, " pairs"]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Fit a logistic regression without intercept: slopes, and their covariance."""
-    prior = information = np.eye(features.shape[1]) / _PRIOR
-    slopes = np.zeros(features.shape[1])
-    for _ in range(_STEPS):
-        p = expit(features @ slopes)
-        information = (features * (p * (1 - p))[:, None]).T @ features + prior
-        gradient = features.T @ (won - p) - prior @ slopes
-        slopes = slopes + np.linalg.solve(information, gradient)
-    return slopes, np.linalg.inv(information)
 
 
 def score_votes(

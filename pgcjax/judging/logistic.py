@@ -165,16 +165,32 @@ def _likeliest(pairs: PairedItems, spread: float) -> tuple[np.ndarray, np.ndarra
     """Find the most likely strengths, and their information with that of the prior."""
     a, b, won = pairs
     n, rows = int(max(a.max(), b.max())) + 1, np.arange(len(a))
-    sides, prior = np.zeros((len(a), n)), np.eye(n) / spread**2
+    sides = np.zeros((len(a), n))
     sides[rows, a], sides[rows, b] = 1, -1
-    strength, information = np.zeros(n), prior
+    return likeliest(sides, won, spread)
+
+
+def likeliest(
+    features: Float64[np.ndarray, "votes columns"],
+    won: Bool[np.ndarray, " votes"],
+    spread: float,
+) -> tuple[Float64[np.ndarray, " columns"], Float64[np.ndarray, "columns columns"]]:
+    """Find the most likely coefficients, and their information with that of the prior.
+
+    Args:
+        features: of each vote; the log-odds of winning it are their weighted sum.
+        won: whether it was won.
+        spread: standard deviation of the normal prior of each coefficient.
+    """
+    prior = np.eye(features.shape[1]) / spread**2
+    beta, information = np.zeros(features.shape[1]), prior
     for _ in range(_STEPS):
-        p, curvature = _information(sides, strength)
+        p, curvature = _information(features, beta)
         information = curvature + prior
-        score = sides.T @ (won - p) - prior @ strength
+        score = features.T @ (won - p) - prior @ beta
         step = np.linalg.solve(information, score)
-        most = float(np.ptp(step))
-        strength = strength + step * (np.log1p(most) / most if most else 1.0)
+        most = float(np.ptp(np.append(step, 0.0)))
+        beta = beta + step * (np.log1p(most) / most if most else 1.0)
         if most < _NEAR:
             break
-    return strength, information
+    return beta, information

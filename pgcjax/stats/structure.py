@@ -69,9 +69,20 @@ def _columns(source: Any, *names: str) -> Named:
     return Named(pd.DataFrame(content.rows, columns=list(names)), content.origin)
 
 
-def _membership(names: list[str]) -> tuple[list[str], np.ndarray]:
-    """List groups, ascending, and which of them each member is in, as 0 and 1."""
-    number, groups = pd.factorize(np.array(names, object), sort=True)
+def _membership(
+    ids: Sequence[str], source: Any, member: str, group: str
+) -> tuple[list[str], np.ndarray]:
+    """List groups, ascending, and which of them each member is in, as 0 and 1.
+
+    Raises:
+        UsageError, DataError: as of `grouped`, or there is one group only.
+    """
+    names = np.array(grouped(ids, source, member, group), object)
+    number, groups = pd.factorize(names, sort=True)
+    if len(groups) < 2:
+        noun = "queries" if member == "query_id" else "runs"
+        mend = f"A test needs 2 {group}s or more."
+        raise DataError(f"all {noun} are of one {group}", where=group, mend=mend)
     return [*map(str, groups)], np.eye(len(groups))[number]
 
 
@@ -85,14 +96,10 @@ def clustered(matrix: Matrix, cluster: Any) -> Matrix:
     Raises:
         UsageError, DataError: as of `grouped`, or there is one cluster only.
     """
-    of = grouped(matrix.query_ids, cluster, "query_id", "cluster")
-    names, member = _membership(of)
-    if len(names) < 2:
-        mend = "A test needs 2 clusters or more."
-        raise DataError("all queries are of one cluster", where="cluster", mend=mend)
+    names, member = _membership(matrix.query_ids, cluster, "query_id", "cluster")
     means = matrix.values.mean(1, keepdims=True)
     size = member.sum(0)
-    moved = (matrix.values @ member - size * means) / (len(of) - size)
+    moved = (matrix.values @ member - size * means) / (len(member) - size)
     values = means + (len(names) - 1) * (moved - moved.mean(1, keepdims=True))
     return replace(matrix, query_ids=names, values=values)
 
@@ -116,11 +123,7 @@ class Repeats:
         Raises:
             UsageError, DataError: as of `grouped`, or no two systems are left.
         """
-        of = grouped(matrix.run_ids, system, "run_id", "system")
-        names, member = _membership(of)
-        if len(names) < 2:
-            mend = "Give two or more."
-            raise DataError("all runs are of one system", where="system", mend=mend)
+        names, member = _membership(matrix.run_ids, system, "run_id", "system")
         count = member.sum(0)
         if two := [name for name, k in zip(names, count, strict=True) if k == 2]:
             mend = "Give 3 or more, or 1 if it always returns the same."
