@@ -1,4 +1,4 @@
-"""What users are told: errors in one line, warnings, progress. Imports none of ours."""
+"""Messages to users: errors in one line, warnings, progress. Imports none of ours."""
 
 import inspect
 import os

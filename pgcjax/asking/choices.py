@@ -38,7 +38,7 @@ DESIGNS = (
     "utility, inference, stop",
     "utility, inference, bad, stop",
 )
-"""What is asked. `bad`: documents that are called bad are not asked for again;
+"""Questions asked. `bad`: documents that are called bad are not asked for again;
 `inference`: pairs that chains of answers imply are not asked for; `stop`: nothing is
 asked once it is clear which run is better; `utility`: the most useful pair first."""
 

@@ -19,9 +19,9 @@ from pgcjax.errors import UsageError
 
 Settled = tuple[np.ndarray, np.ndarray, np.ndarray]
 Points = Float64[np.ndarray, " n"]
-"""Of each document of a query: the more, the better."""
+"""Value of each document of a query: the more, the better."""
 Signs = Int[np.ndarray, " comparisons"]
-"""Of each comparison of two runs' means: 1, -1, or 0 where it is open or equal."""
+"""Result of each comparison of two means: 1, -1, or 0 where it is open or equal."""
 
 
 Judge = Callable[[int, int], tuple[int, list[int]] | None]

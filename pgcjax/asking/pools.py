@@ -22,11 +22,11 @@ from pgcjax.io.weights import whole_weights
 
 _VOTE = ("doc_id", "other_doc_id", "preference")
 Rankings = Mapping[str, Sequence[Sequence[str]]]
-"""Of each query, the documents of each run, best first."""
+"""Documents of each run for each query, best first."""
 
 
 class Pool(NamedTuple):
-    """What is known of the documents of a query.
+    """Known properties of the documents of a query.
 
     Attributes:
         query_id: the query.

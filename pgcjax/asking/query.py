@@ -73,7 +73,7 @@ class Request(NamedTuple):
 
 @dataclass(frozen=True)
 class TournamentSettings:
-    """What a tournament is started with.
+    """Settings with which a tournament starts.
 
     Attributes:
         rules: of the rounds.

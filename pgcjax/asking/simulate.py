@@ -59,7 +59,7 @@ class SimulatedAsking(Result):
 
 
 class _Truth(NamedTuple):
-    """What is true of the documents of a query.
+    """True values of the documents of a query.
 
     Attributes:
         utility: of each document.

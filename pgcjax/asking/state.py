@@ -15,7 +15,7 @@ PROCEDURE = 1
 """How pairs are drawn and what answers do; a log is played by the rules of its time."""
 
 _WRONG = KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError
-"""What a record raises that is none."""
+"""Error of a malformed record."""
 
 _RULES, _REST = ("k", "pairings", "final"), ("judges", "sides", "infer", "bad", "seed")
 _BECAUSE = {

@@ -99,7 +99,7 @@ def start(qrels: tuple[str, ...], output: str, **settings: Any) -> None:
     "--at-once",
     type=WHOLE,
     metavar="N",
-    help="Of at most N pairs of a query: with --infer, fewer at once are fewer in all.",
+    help="Return at most N pairs of a query; fewer save some with --infer.",
 )
 @click.option("--judge", metavar="NAME", help="Only what this judge has not answered.")
 @text_options
@@ -205,7 +205,7 @@ def status(state: str, aside: bool, contradictions: bool) -> None:
 @choice_option(
     "--votes-format",
     allowed=VOTE_LINES,
-    help="Of a file .txt of votes; jelsas has ties and bad documents.",
+    help="Format of votes in a .txt file; jelsas has ties and bad documents.",
 )
 @choice_option(
     "--grades",

@@ -93,7 +93,7 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
 @choice_option(
     "--ranks",
     allowed=RANKS,
-    help="What bounds ranks and tiers: pairs, as the letters; or windows, by max-t "
+    help="Method for ranks and tiers: pairs, as for letters; or windows, by max-t "
     "alone, which are narrower and take longer.",
 )
 @click.option(
@@ -105,7 +105,7 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
 @choice_option(
     "--missing",
     allowed=INCOMPLETE,
-    help="What a query that some runs lack does: drop leaves it out for all.",
+    help="Treatment of a query that some runs lack: drop removes it for all.",
 )
 @click.option(
     "--column",
@@ -121,7 +121,9 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
     is_flag=True,
     help="Print pairs, not runs; with --baseline text, csv and json always do.",
 )
-@click.option("--required", is_flag=True, help="Say what difference is significant.")
+@click.option(
+    "--required", is_flag=True, help="Print the smallest significant difference."
+)
 @score_format_option
 @memory_option
 @resume_option
@@ -260,9 +262,7 @@ _EXITS = {"holds": 0, "fails": 4, "open": 5}
 @click.option(
     "--run", "new", required=True, metavar="RUN", help="On which the claim is."
 )
-@click.option(
-    "--against", required=True, metavar="RUN", help="What it is compared with."
-)
+@click.option("--against", required=True, metavar="RUN", help="Run to compare with.")
 @click.option(
     "--margin",
     type=REAL,
@@ -323,8 +323,8 @@ def gate(
     "--difference",
     type=REAL,
     metavar="D",
-    help="Of two means, to be found; without it, only the least one is computed that "
-    "so many queries can show.",
+    help="Difference of two means to find; without it, the smallest one that so many "
+    "queries can show is computed.",
 )
 @click.option(
     "--power",
@@ -355,13 +355,13 @@ def gate(
     default=1000,
     show_default=True,
     metavar="N",
-    help="Of queries, for max-t.",
+    help="Resamples of queries, for max-t.",
 )
 @click.option("--seed", type=WHOLE, default=0, show_default=True)
 @choice_option(
     "--missing",
     allowed=INCOMPLETE,
-    help="What a query that some runs lack does: drop leaves it out for all.",
+    help="Treatment of a query that some runs lack: drop removes it for all.",
 )
 @format_option
 @output_option("Write the table at full precision", TABLE_SUFFIXES)

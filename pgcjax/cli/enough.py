@@ -52,7 +52,7 @@ _conventions = together(
     choice_option(
         "--missing",
         allowed=MISSING,
-        help="What a judged query that a run lacks does to the run's mean.",
+        help="Score of a judged query that a run lacks.",
     ),
     format_option,
     memory_option,
@@ -100,7 +100,7 @@ def _read(
     multiple=True,
     type=REAL,
     metavar="SHARE",
-    help="Of the judgments; repeat. By default "
+    help="Share of the judgments; repeat. By default "
     f"{SHARES[0]:g}, {SHARES[1]:g}, …, {SHARES[-1]:g}.",
 )
 @click.option(
@@ -204,7 +204,7 @@ _ONLY = {
     metavar="B",
     help="By effect: how often judgments are drawn for the intervals of differences.",
 )
-@choice_option("--interval", allowed=REPLICATED, help="Of the replicates.")
+@choice_option("--interval", allowed=REPLICATED, help="Interval from the replicates.")
 @click.option(
     "--infer",
     is_flag=True,

@@ -52,8 +52,8 @@ _SHOWN = ("adds", "steps", "votes", "depths", "judgments")
 @choice_option(
     "--show",
     allowed=_SHOWN,
-    help="What each document, or query, adds; steps of the peel; votes on pairs; what "
-    "each depth adds; or which judgments, turned round, would change most.",
+    help="Part of the score from each document, or query; steps of the peel; votes "
+    "on pairs; part from each depth; or the judgments whose reversal changes most.",
 )
 @run_options
 @order_option

@@ -103,7 +103,7 @@ def pack(
 @judgment_options
 @run_options
 @file_memory_option
-@choice_option("--as", "kind", allowed=["auto", *FILE_KINDS], help="What FILE... are.")
+@choice_option("--as", "kind", allowed=["auto", *FILE_KINDS], help="Kind of FILE...")
 def check(
     paths: tuple[str, ...],
     judgments: dict[str, Any],
@@ -154,7 +154,9 @@ def check(
 @click.option("--depth", type=WHOLE, help="Documents per query in a run.")
 @click.option("--rows", type=WHOLE, help="Rows of the image grid.")
 @click.option("--columns", type=WHOLE, help="Columns of the image grid.")
-@click.option("--seed", type=WHOLE, default=0, show_default=True, help="Of everything.")
+@click.option(
+    "--seed", type=WHOLE, default=0, show_default=True, help="Seed of the collection."
+)
 def simulate(output: str, **settings: int | None) -> None:
     """Write a made-up collection whose true order of runs is known to a new DIR."""
     from pgcjax.datasets.files import write_collection

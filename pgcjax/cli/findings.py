@@ -128,8 +128,8 @@ def discriminate(
     "--serp",
     type=FILE,
     metavar="FILE",
-    help="What people prefer: a table of query_id, run_a, run_b, preference (> 0: a is "
-    "better). Without it, measures are compared with each other.",
+    help="Preferences of people: a table of query_id, run_a, run_b, preference "
+    "(> 0: a is better). Without it, measures are compared with each other.",
 )
 @click.option(
     "--threshold",
@@ -192,11 +192,13 @@ def _share(text: str, serp: str | None) -> float | str:
     metavar="FILE",
     help="Compare each of SCORES, a leaderboard, with this one instead.",
 )
-@measure_option("Of --truth; by default all.", "--truth-measure", "truth_measures")
+@measure_option(
+    "Measure of --truth; by default all.", "--truth-measure", "truth_measures"
+)
 @choice_option(
     "--interval",
     allowed=RANK_INTERVALS,
-    help="Of tau, from 50 queries on, with --truth: simex extrapolates resamples.",
+    help="Interval of tau, from 50 queries, with --truth: simex.",
 )
 @click.option(
     "--alpha",

@@ -25,7 +25,7 @@ format_option = click.option(
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="Of what is printed: columns with tabs (text), a drawn table, all digits for "
+    help="Output format: columns with tabs (text), a drawn table, all digits for "
     "programs (csv, json), or a table for a paper (latex, markdown). By default table "
     "on a terminal, else text.",
 )

@@ -68,12 +68,12 @@ OF_VOTES: tuple[str, ...] = ("judges", "pairs", "queries", "documents")
     "--before",
     type=FILE,
     metavar="FILE",
-    help="Of VOTES: those of the first judge from before, on the same pairs: does it "
-    "agree with the other as often as then?",
+    help="Earlier votes of the first judge on the same pairs, to test whether it "
+    "agrees with the other as often as then.",
 )
 @lengths_option
 @run_options
-@measure_option("Of preferences, one; by default PGC.")
+@measure_option("One measure of preferences; by default PGC.")
 @choice_option(
     "--show",
     allowed=[*SHOWN, *OF_VOTES[2:]],
@@ -86,13 +86,13 @@ OF_VOTES: tuple[str, ...] = ("judges", "pairs", "queries", "documents")
 @choice_option(
     "--interval",
     allowed=RANK_INTERVALS,
-    help="Of tau, from 50 queries on: simex extrapolates resamples.",
+    help="Interval of tau, from 50 queries: simex extrapolates resamples.",
 )
 @choice_option(
     "--correction",
     allowed=CORRECTIONS,
     default="holm",
-    help="Of p of all pairs of runs, by paired t tests, for each judge.",
+    help="Correction of p-values of all pairs of runs, for each judge.",
 )
 @click.option("--alpha", type=REAL, default=0.05, show_default=True)
 @click.option("--resamples", type=WHOLE, default=1000, show_default=True, metavar="N")

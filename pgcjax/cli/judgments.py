@@ -33,7 +33,7 @@ lengths_option = click.option(
     "--lengths",
     type=FILE,
     metavar="FILE",
-    help="Of documents: doc_id, length; or columns length_a, length_b.",
+    help="Table of lengths: doc_id, length; or columns length_a, length_b.",
 )
 
 
@@ -42,7 +42,7 @@ _covariates_option = click.option(
     "covariates",
     multiple=True,
     metavar="NAME",
-    help="What may sway judges, and is kept out of strengths: a column of numbers or "
+    help="Covariate that may influence judges: a column of numbers or "
     "categories of both sides (NAME_a and NAME_b), first, longer, or self_preference; "
     "repeat.",
 )
@@ -86,7 +86,7 @@ def _votes_options(function: Callable[..., None]) -> Callable[..., None]:
 @choice_option(
     "--split",
     allowed=SPLITS,
-    help="What a pair is, for transitivity, whose votes have no majority.",
+    help="Treatment, for transitivity, of a pair without a majority.",
 )
 @click.option(
     "--contradicted",

@@ -241,19 +241,19 @@ encoding_option = reading_option(
     "encoding",
     metavar="NAME",
     expose_value=False,
-    help="Of text files, such as latin-1; by default UTF-8.",
+    help="Encoding of text files, such as latin-1; by default UTF-8.",
 )
 _texts = {"cls": SharedOption, "callback": lambda context, option, given: given or None}
 text_options = together(
     files_option(
         "--topics",
-        help="What queries ask: TREC topics, id<TAB>query, JSON, CSV, Parquet, "
+        help="Texts of queries: TREC topics, id<TAB>query, JSON, CSV, Parquet, "
         "irds:NAME.",
         **_texts,
     ),
     files_option(
         "--texts",
-        help="What documents say: id<TAB>text, JSON, CSV, Parquet, a folder of "
+        help="Texts of documents: id<TAB>text, JSON, CSV, Parquet, a folder of "
         "DOCID.txt, or irds:NAME.",
         **_texts,
     ),
@@ -278,22 +278,22 @@ votes_format_option = together(
     reading_option(
         "columns",
         metavar="ROLE=COLUMN,…",
-        help="Of tables of votes, what their columns are for where that is not sure: "
+        help="Roles of columns in tables of votes, where they are ambiguous: "
         "winner=label,query_id=-.",
         **_votes,
     ),
     reading_option(
         "answers",
         metavar="SIDE=WORD,…",
-        help="What the words in tables of votes mean: a=0,b=1,tie=2|3,none=*.",
+        help="Meanings of words in tables of votes: a=0,b=1,tie=2|3,none=*.",
         **_votes,
     ),
     reading_option("unread", type=SHARE, metavar="SHARE", help=_UNREAD, **_votes),
     reading_option(
         "reader",
         metavar="NAME",
-        help="Of files of another tool, such as inspect or alpaca-eval; by default "
-        "found from the content.",
+        help="Reader of files of another tool, such as inspect or alpaca-eval; by "
+        "default detected.",
         **_votes,
     ),
     reading_option(
@@ -310,8 +310,8 @@ prefs_format_option = together(
     reading_option(
         "flips",
         type=click.Choice(FLIPS),
-        help="What a judge's votes on a pair shown in both orders are that do not "
-        "agree: all count (keep, the default), a tie, left out (drop), or half a vote "
+        help="Treatment of a judge's contradicting votes on a pair shown in both "
+        "orders: all count (keep, the default), a tie, left out (drop), or half a vote "
         "in each order.",
         **_votes,
     ),
@@ -337,7 +337,7 @@ run_options = together(
         "--name-by",
         allowed=NAME_BY,
         cls=SharedOption,
-        help="What names a run: its tag column; its file without the suffix; or the "
+        help="Name of a run: its tag column; its file without the suffix; or the "
         "file's name with it, as leaderboards have names.",
     ),
     encoding_option,

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 @choice_option(
     "--missing",
     allowed=MISSING,
-    help="What a query does to the mean of two runs of which one lacks it.",
+    help="Treatment of a query that one of the two runs lacks.",
 )
 @click.option(
     "--depth",
@@ -164,7 +164,7 @@ _SHOWN = ("pairs", "beside", "runs", "tests", "matrix", "wins")
 @choice_option(
     "--by",
     allowed=AGGREGATIONS,
-    help="What orders runs, by --show runs: the mean preference over all others, the "
+    help="Order of runs, with --show runs: by the mean preference over all others, the "
     "share of others that a run is preferred to (borda), or a Markov chain (mc4).",
 )
 @choice_option(

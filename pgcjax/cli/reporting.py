@@ -68,15 +68,15 @@ if TYPE_CHECKING:
     "--replicates",
     type=FILE,
     metavar="FILE",
-    help="What uncertainty --replicates-output wrote with SCORES: leaderboards get "
+    help="File of uncertainty --replicates-output for SCORES: leaderboards get "
     "intervals, tiers and ranks that say how far the judgments carry.",
 )
 @click.option(
     "--judges",
     type=FILE,
     metavar="FILE",
-    help="What judges --scores-output wrote: a section compares the orders of runs by "
-    "different judges.",
+    help="File of judgments compare --scores-output: a section compares the orders "
+    "of runs by different judges.",
 )
 @click.option(
     "--why",
@@ -86,8 +86,8 @@ if TYPE_CHECKING:
     "best runs, on the queries where they differ most. By default "
     f"{EXPLAINED} if there are --runs.",
 )
-@click.option("--title", metavar="TEXT", help="Of the page; by default the file.")
-@choice_option("--test", allowed=TESTS, help="Of differences, as of compare.")
+@click.option("--title", metavar="TEXT", help="Title of the page; by default the file.")
+@choice_option("--test", allowed=TESTS, help="Test of differences, as in compare.")
 @test_options
 @click.option(
     "--top",
@@ -109,7 +109,7 @@ if TYPE_CHECKING:
     "kinds",
     multiple=True,
     type=click.Choice(FIGURE_KINDS),
-    help="Of --figures, by default pdf; repeat for several.",
+    help="Format of --figures, by default pdf; repeat for several.",
 )
 def report(
     scores: tuple[str, ...],

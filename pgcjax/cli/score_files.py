@@ -35,7 +35,7 @@ input_format_option = reading_option(
     "input-format",
     **_INPUT,
     cls=click.Option,
-    help="Of parts without a header, of other tools; by default found.",
+    help="Format of files without a header; by default detected.",
 )
 
 
@@ -70,7 +70,7 @@ test_options = together(
     click.option(
         "--correction",
         type=click.Choice(CORRECTIONS),
-        help="Of p, unless the test is for all pairs at once; by default holm.",
+        help="Correction of p if the test is of single pairs; by default holm.",
     ),
     click.option("--alpha", type=REAL, default=0.05, show_default=True),
     click.option(

@@ -68,7 +68,7 @@ scoring_options = together(
         type=_Missing(MISSING),
         default=MISSING[0],
         show_default=True,
-        help="What a judged query that a run lacks does to the run's mean.",
+        help="Score of a judged query that a run lacks.",
     ),
     verify_option("scores"),
     memory_option,
@@ -101,7 +101,7 @@ scoring_options = together(
 
 
 class Sources(NamedTuple):
-    """What is scored, as options say.
+    """Runs, judgments and measures to score, from the options.
 
     Attributes:
         runs: files, or image grids.
@@ -227,7 +227,9 @@ def working(
     metavar="I/N",
     help="Score the I-th of N parts of the run files only; put together by merge.",
 )
-@click.option("--dry-run", is_flag=True, help="Say how the job would be cut, and stop.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the chunks and memory of the job, and stop."
+)
 def evaluate(
     form: str | None,
     top: int | None,
@@ -299,7 +301,7 @@ def _describe(
 
 @contextmanager
 def _said(work: Path | None) -> Iterator[None]:
-    """Say, when a job is stopped, what is left of it."""
+    """Print how a job that was stopped can be resumed."""
     try:
         yield
     except KeyboardInterrupt:

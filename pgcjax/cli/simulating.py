@@ -46,12 +46,12 @@ _made_up = together(
         metavar="N",
         help="Made-up runs, each with more noise than the one before.",
     ),
-    _share("--bad", 0.2, "Of the made-up documents, that are bad."),
+    _share("--bad", 0.2, "Share of made-up documents that are bad."),
 )
 _judge = together(
-    _share("--error", 0.0, "Of the judge's answers, that name the worse document."),
-    _share("--ties", 0.0, "Of them, that are ties."),
-    _share("--bias", 0.0, "Of all answers, that name what is shown first."),
+    _share("--error", 0.0, "Share of answers that name the worse document."),
+    _share("--ties", 0.0, "Share of answers that are ties."),
+    _share("--bias", 0.0, "Share of answers that name the first document."),
 )
 
 
@@ -66,7 +66,7 @@ _judge = together(
     type=WHOLE,
     multiple=True,
     metavar="N",
-    help="Of a query; repeat for several. By default 5, 10, 15 and 20.",
+    help="Documents of a query; repeat for several. By default 5, 10, 15 and 20.",
 )
 @click.option(
     "--design",
@@ -90,12 +90,12 @@ _judge = together(
 @choice_option(
     "--over",
     allowed=OVER,
-    help="Tell runs apart on each query, or by their mean over all queries.",
+    help="Separate runs on each query, or by their mean over all queries.",
 )
 @_made_up
 @_judge
 @click.option("--seed", type=WHOLE, default=0, show_default=True)
-@choice_option("--order", allowed=ORDERS, help="Of documents in a run.")
+@choice_option("--order", allowed=ORDERS, help="Order of documents in a run.")
 @format_option
 @output_option("Write the table at full precision")
 @output_option(

@@ -58,7 +58,7 @@ _ANYTIME = ("alpha", "ceiling")
     "every measure; the others are of PGC of --prefs); both queries and judgments.",
 )
 @click.option("--seed", type=WHOLE, default=0, show_default=True)
-@choice_option("--interval", allowed=REPLICATED, help="Of replicates.")
+@choice_option("--interval", allowed=REPLICATED, help="Interval from the replicates.")
 @click.option(
     "--leave-out",
     type=click.Choice(LEFT_OUT),
@@ -85,14 +85,14 @@ _ANYTIME = ("alpha", "ceiling")
     type=REAL,
     default=0.05,
     show_default=True,
-    help="Of --anytime: chance of ever settling for a wrong answer.",
+    help="Probability that --anytime ever stops with a wrong answer.",
 )
 @click.option(
     "--ceiling",
     type=REAL,
     default=1.0,
     show_default=True,
-    help="Of --anytime: no score can be above it.",
+    help="Upper bound of scores, for --anytime.",
 )
 @click.option(
     "--rectify",

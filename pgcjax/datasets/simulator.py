@@ -30,7 +30,7 @@ WORDS = (
 
 
 class Purpose(IntEnum):
-    """What a stream of random numbers is for. Values are part of the model."""
+    """Purposes of streams of random numbers. Values are part of the model."""
 
     DOCUMENTS = 0
     GRADES = 1

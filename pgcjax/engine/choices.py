@@ -4,7 +4,7 @@ The command line shows them in its help, for which it loads no library.
 """
 
 VARIANTS = ("ext", "min", "max", "res")
-"""Of RBO: what is assumed of the documents below those that were retrieved."""
+"""Variants of RBO, by the assumption on documents below those retrieved."""
 
 TIES = ("w", "a", "b", "broken")
-"""Of RBO: what documents with equal scores share; `broken` by the order of the run."""
+"""Treatments of equal scores in RBO; `broken` takes the order of the run."""

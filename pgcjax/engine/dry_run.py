@@ -69,7 +69,7 @@ class Estimate:
         )
 
     def bytes(self) -> dict[str, int]:
-        """Tell what is in memory at most, beyond libraries and judgments."""
+        """Estimate the peak memory, beyond libraries and judgments."""
         sizes = [(batch.nbytes(g.size), g.tile) for batch, g in self.groups]
         tile = max((n * (each + pair * m) for (each, pair), (n, m) in sizes), default=0)
         return {

@@ -105,7 +105,7 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
 
 
 class ScoringTask(NamedTuple):
-    """What is to be scored.
+    """Runs, judgments and measures to score.
 
     Attributes:
         runs: which runs.

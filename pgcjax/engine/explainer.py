@@ -237,7 +237,7 @@ class Explainer:
     def difference(
         self, run_id: str, other: str, query_id: str | None = None
     ) -> Difference:
-        """Tell which documents, or which queries if None is named, make a difference.
+        """Find the documents, or queries if none is named, that make a difference.
 
         Raises:
             UsageError: there is no such run, or no such query is judged.
@@ -251,7 +251,7 @@ class Explainer:
         return self._difference(run_id, other, None, table, difference, decisive)
 
     def difference_of(self, one: Explanation, other: Explanation) -> Difference:
-        """Tell which documents make the difference of two explained runs on a query."""
+        """Find the documents that make two explained runs differ on a query."""
         table, runs = _documents(one.table, other.table), (one.run_id, other.run_id)
         return self._difference(*runs, one.query_id, table, one.score - other.score)
 

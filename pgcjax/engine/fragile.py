@@ -118,7 +118,7 @@ def fragile(
 
 
 class Asked(NamedTuple):
-    """What is to be overturned.
+    """Conclusion to overturn.
 
     Attributes:
         overturned: whether differences, by query, do.

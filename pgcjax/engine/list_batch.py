@@ -86,7 +86,7 @@ class Arrays(NamedTuple):
 
 
 def _identity(column: Sequence[Any]) -> Hashable:
-    """Tell the arrays of all queries from others; equal numbers may be one object."""
+    """Find the arrays of all queries; equal numbers may be one object."""
     if all(isinstance(leaf, np.ndarray) for leaf in column):
         return tuple(map(id, column))
     return object()

@@ -14,7 +14,7 @@ _PART = 2.0**-40  # preferences are rounded to it to be averaged over the other 
 
 @dataclass
 class PreferenceTally:
-    """What is kept of the preferences by one measure.
+    """Sums and counts of the preferences by one measure.
 
     Attributes:
         pairs: of runs.

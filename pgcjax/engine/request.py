@@ -1,4 +1,4 @@
-"""What is asked: measures and judgments, read and laid out for the engine."""
+"""Measures and judgments of a request, read and laid out for the engine."""
 
 from __future__ import annotations
 

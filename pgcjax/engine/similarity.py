@@ -190,7 +190,7 @@ class _Compared:
 
     @cached_property
     def places(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Give, for each query, the places of the runs of a, and of b, that have it."""
+        """Return, by query, the places of the runs that have it, of a and of b."""
 
         def places(runs: list[str], lists: Lists, query: str) -> np.ndarray:
             has = lists.get(query, {})

@@ -1,4 +1,4 @@
-"""What is said of all runs of a job, counted chunk by chunk."""
+"""Counts for the notes of a job, chunk by chunk."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from pgcjax.errors import DataError
 
 @dataclass
 class MeasureTally:
-    """What is counted of one measure.
+    """Counts of one measure.
 
     Attributes:
         answered: of its queries, those that a run has.
@@ -29,7 +29,7 @@ class MeasureTally:
 
 
 class RunTally:
-    """What is counted of the runs of a job.
+    """Counts of the runs of a job.
 
     Attributes:
         run_ids: all of them.

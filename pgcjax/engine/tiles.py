@@ -66,7 +66,7 @@ class PackedQueries(NamedTuple):
 
 
 class TileBatch(ABC):
-    """What is computed together: all that the pipeline knows of it.
+    """Queries and runs that are computed together.
 
     Attributes:
         rows: number of queries, or of whatever stands in the first axis.

@@ -179,7 +179,7 @@ def _utf8(parts: Iterator[bytes], encoding: str) -> Iterator[bytes]:
 
 
 def _end_of_lines(data: bytes) -> int:
-    """Tell where the last whole line ends; 0 if there is none."""
+    """Return where the last whole line ends; 0 if there is none."""
     # Behind a return at the very end may come the other half of a line end.
     return data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
 

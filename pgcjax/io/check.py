@@ -1,4 +1,4 @@
-"""What is in runs and judgments: counts that their owner should know."""
+"""Counts of what runs and judgments contain."""
 
 from __future__ import annotations
 

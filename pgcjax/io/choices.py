@@ -4,16 +4,16 @@ The command line shows them in its help, for which it loads no library.
 """
 
 ORDERS = ("trec", "clarke", "rank")
-"""Of a run: by score with ties by doc id, descending or ascending, or by rank."""
+"""Orders of a run: by score with ties by doc id, descending or ascending; by rank."""
 
 MISSING = ("zero", "skip", "error")
-"""What a query that a run lacks does to the mean of its scores."""
+"""Treatments of a query that a run lacks, in the mean of its scores."""
 
 SHARED = (
     "shared leaves queries out of scores that there are: compare, report and the other "
     "verbs about scores take it, and evaluate scores each measure on all of its queries"
 )
-"""What is said where it is asked for beside these."""
+"""Message where it is requested beside these."""
 
 NAME_BY = ("tag", "file", "filename")
 """What names a run: `filename` is the name of its file with the suffix."""
@@ -25,22 +25,22 @@ FILE_KINDS = ("runs", "prefs", "qrels", "grids")
 """What a file may hold."""
 
 SCORE_SUFFIXES = (".trec", ".tsv", ".csv", ".jsonl", ".parquet")
-"""Of files of scores."""
+"""Suffixes of files of scores."""
 
 SCORE_FORMATS = ("trec_eval", "tot", "ir_measures", "ranking", "jsonl")
-"""Of files of scores, as other tools write them."""
+"""Formats of files of scores, as other tools write them."""
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
-"""Of files of findings."""
+"""Suffixes of tables of results."""
 
 PAGE_SUFFIXES = (".html", ".md")
-"""Of pages about scores."""
+"""Suffixes of pages about scores."""
 
 EXPLAINED = 100
 """Scores by each measure that a page explains by default."""
 
 FIGURE_KINDS = ("pdf", "svg", "png")
-"""Of files of figures."""
+"""Suffixes of figures."""
 
 MEANS = ("arithmetic", "geometric", "sum")
 """How scores of queries become one number."""

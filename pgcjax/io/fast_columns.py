@@ -167,7 +167,7 @@ def of_pandas(table: pd.DataFrame, names: Iterable[Hashable]) -> pl.DataFrame:
 
 
 def all_differ(frame: pl.DataFrame) -> bool:
-    """Tell that no row repeats another; False also where it is in doubt."""
+    """Return whether no row repeats another; False also where it is in doubt."""
     # Equal rows have equal hashes; a slower look tells whether they are equal.
     return frame.hash_rows().n_unique() == len(frame)
 
@@ -177,7 +177,7 @@ def _stripped(frame: pl.DataFrame) -> bool:
 
 
 def is_text(data: bytes) -> bool:
-    """Tell whether bytes are UTF-8 text without NUL."""
+    """Return whether bytes are UTF-8 text without NUL."""
     try:
         return b"\0" not in data and (data.isascii() or bool(data.decode()))
     except UnicodeDecodeError:

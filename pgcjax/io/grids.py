@@ -111,7 +111,7 @@ def _canonical_grids(content: Named) -> pd.DataFrame:
 
 
 def _is_xie(path: Path, text: str) -> bool:
-    """Tell an object of objects from a table with an object a line."""
+    """Return whether a file is one object of objects, not one object a line."""
     text = text.lstrip()
     if not text.startswith("{"):
         return False

@@ -16,7 +16,7 @@ _PARTS = {"judgment": "qrels", "query": "queries", "document": "docs"}
 
 
 def is_irds(source: Any) -> TypeGuard[str]:
-    """Tell whether a name is one of ir_datasets: it begins with `irds:`."""
+    """Return whether a name is one of ir_datasets: it begins with `irds:`."""
     return isinstance(source, str) and source.startswith(_PREFIX)
 
 

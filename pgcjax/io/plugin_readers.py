@@ -207,7 +207,7 @@ class Reader:
         check_choice("kind", self.kind, KINDS)
 
     def takes(self, content: Content) -> bool:
-        """Tell whether the reader claims a file; not if it fails, with a warning."""
+        """Return whether the reader claims a file; not if it fails, with a warning."""
         try:
             return self.claims(content)
         except DataError:  # it cannot be read, which is said already

@@ -187,7 +187,7 @@ def memory_limit(memory: str | int | None) -> int:
 
 @cache
 def machine_memory() -> int:
-    """Tell the bytes of memory that this process may use in all."""
+    """Return the bytes of memory that this process may use in all."""
     sizes = []
     try:
         sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -202,7 +202,7 @@ def machine_memory() -> int:
 
 
 def address_space() -> int | None:
-    """Tell the bytes of addresses that this process may have, as of `ulimit -v`."""
+    """Return the bytes of addresses that this process may have, as of `ulimit -v`."""
     if resource:
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
         if limit != resource.RLIM_INFINITY:

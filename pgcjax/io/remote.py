@@ -44,7 +44,7 @@ _BLOCKS = {"block_size": 2**20, "cache_options": {"maxblocks": 64}}
 
 
 def is_remote(source: Any) -> bool:
-    """Tell whether a name is of a file elsewhere: it begins with `scheme://`."""
+    """Return whether a name is of a file elsewhere: it begins with `scheme://`."""
     return isinstance(source, RemoteFile) or (
         isinstance(source, (str, os.PathLike))
         and bool(_SCHEME.match(str(os.fspath(source))))
@@ -251,7 +251,7 @@ def each(ask: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
 
 
 def place(source: str | os.PathLike) -> str:
-    """Tell where a file is, however its address is spelled.
+    """Return the canonical address of a file.
 
     Raises:
         DataError: as of `find`.

@@ -1,4 +1,4 @@
-"""What all findings are: a table, how it was made, and what users should know of it."""
+"""Base class of results: a table, its metadata, and notes for users."""
 
 from __future__ import annotations
 

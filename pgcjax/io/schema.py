@@ -51,7 +51,7 @@ ALIASES = {
 EXACT = 2.0**53
 """From here on, different whole numbers may be one float64."""
 LARGEST = 1e150
-"""Of 10^7 numbers up to here, the squares add up to a float64."""
+"""Largest number of which 10^7 squares add up to a float64."""
 _KNOWN = {*ALIASES, *(alias for aliases in ALIASES.values() for alias in aliases)}
 
 

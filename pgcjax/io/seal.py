@@ -102,7 +102,7 @@ def read(file: Any, start: int, end: int | None = None) -> bytes:
 
 
 def metadata(file: Any) -> tuple[int, int]:
-    """Tell where the metadata are: at the end of Parquet, else at the beginning."""
+    """Return where the metadata are: at the end of Parquet, else at the beginning."""
     size = file.seek(0, os.SEEK_END)
     last = read(file, max(0, size - 8))
     if last[4:] != b"PAR1":
@@ -190,7 +190,7 @@ class ColumnChecksums:
 
 
 def _column_span(rows: pq.FileMetaData, group: int, column: int) -> tuple[int, int]:
-    """Tell where the bytes of a column of a row group begin and end."""
+    """Return where the bytes of a column of a row group begin and end."""
     about: Any = rows.row_group(group).column(column)
     start = about.data_page_offset
     if about.has_dictionary_page:

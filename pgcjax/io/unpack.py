@@ -31,14 +31,14 @@ HEAD = 10
 """Bytes from which `kind_of` tells the kind of a file."""
 
 BROKEN = OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, _ISAL
-"""What is raised where a file is damaged or cut off."""
+"""Errors raised where a file is damaged or cut off."""
 
 _PIECE = 2**20
 _MOST_DENSE = 1032  # bytes that a byte of .gz can stand for
 
 
 def kind_of(data: bytes) -> str | None:
-    """Tell how a file is compressed that begins with some bytes; None if it is not.
+    """Return how a file with these first bytes is compressed; None if it is not.
 
     Raises:
         UsageError: it is .zst, and what reads that is not installed.

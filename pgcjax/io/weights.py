@@ -21,7 +21,7 @@ FINE = 2**30
 """The same, for what is printed with more digits."""
 
 SOFT = ("margin", "both", "sign")
-"""What a probability of preferring a document is: its lead over the other, for the
+"""Meanings of a probability of preference: its lead over the other, for the
 likelier one; a part of a judgment for each of the two; or nothing but its side."""
 
 

@@ -7,10 +7,10 @@ SIDES = ("any", "given")
 """Whether it means something which document of a pair stands first."""
 
 SPLITS = ("drop", "tie")
-"""What a pair is, for transitivity, whose votes have no majority."""
+"""Treatments, for transitivity, of a pair without a majority."""
 
 FEATURES = ("grades", "labels")
-"""Of two documents: their grades as numbers, or an indicator for each grade."""
+"""Features of two documents: grades as numbers, or an indicator for each grade."""
 
 GROUPS = ("query", "pair")
 """What a fold of a cross-validation holds as a whole."""
@@ -31,7 +31,7 @@ MODELS = ("bt", "davidson", *STRENGTHS[1:])
 """Models of judgments: Davidson's is that of Bradley and Terry with ties as answers."""
 
 BY = ("query", "aspect", "all")
-"""What is fitted by itself: all judgments of a query, those of each aspect, or none:
+"""Units that are fitted separately: judgments of a query, of each aspect, or none:
 one strength of each document over all queries, as of an arena."""
 
 SWAYS = ("first", "longer")
@@ -44,7 +44,7 @@ SELF = "self_preference"
 """The covariate of documents of the judge's own family."""
 
 CHANGES = "remove", "reverse"
-"""What is done to judgments to see whether an order holds: `fragile`."""
+"""Changes of judgments that test whether an order holds: `fragile`."""
 
 OVERTURNED = "order", "significance"
-"""What the fewest changes are asked of: who is ahead, or whether a test tells it."""
+"""Conclusions to overturn: who is ahead, or whether a test shows it."""

@@ -12,7 +12,7 @@ FEWEST_QUERIES = 10
 """From so many on, queries are taken as drawn; of fewer, their documents are."""
 
 DRAWS = 400
-"""Of the votes of a Bradley-Terry judge."""
+"""Simulated votes of a Bradley-Terry judge."""
 
 _PAIRS = 1000  # by which strengths are drawn: those of the largest sets
 _ENDS = 0.025, 0.975  # of draws, outside of which a judge is unlike them

@@ -41,7 +41,7 @@ class Fragility(Result):
 
 
 def in_words(change: str, count: int | None, lower: int, of: str, effect: str) -> str:
-    """Tell both bounds in a sentence.
+    """Describe both bounds in a sentence.
 
     Args:
         change: one of `CHANGES`.

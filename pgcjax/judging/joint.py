@@ -26,7 +26,7 @@ _CELLS = 2**19  # of arrays of a call
 
 
 class FitSetting(NamedTuple):
-    """What is fitted.
+    """Fitted parameters.
 
     Attributes:
         ties: whether ties are answers (Davidson); else half a vote for either.
@@ -154,7 +154,7 @@ LOOKS = (1.0, 1.0)
 reliability is as likely, so that who guesses is not taken for who looks."""
 
 MOST_STEPS = 1000
-"""Of the search for what sets share; some twenty are usual."""
+"""Iterations of the search for shared parameters; some twenty are usual."""
 
 MOST_SHARED = 4000
 """What sets may share: judges, above all."""
@@ -202,7 +202,7 @@ class Joint(NamedTuple):
 
 
 class _Evaluation(NamedTuple):
-    """What is known of what sets share.
+    """Estimates of the parameters that sets share.
 
     Attributes:
         value: log-likelihood, strengths integrated out, with priors.

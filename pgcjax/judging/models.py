@@ -25,7 +25,7 @@ ADDED = 0.5
 """Votes that rank centrality adds for either side of each pair that was compared."""
 
 DIGITS = 9
-"""Of strengths: what is left is rounding, by which alone no two documents differ."""
+"""Tolerance of strengths: smaller differences are rounding."""
 
 _LEAST = 8  # items that a set has room for
 _CELLS = 2**18  # of the tables of a call: several calls keep all cores busy

@@ -10,7 +10,7 @@ from pgcjax.kernels.ranked_list import ratio, rounded, total
 from pgcjax.later import Array, jax, jnp
 
 MOST_STEPS = 200
-"""Of Newton; about ten are usual."""
+"""Newton steps; about ten are usual."""
 
 _NEAR = 1e-9  # the last step: what is left is its square
 _SWEPT = 256  # items: of more, LAPACK is faster

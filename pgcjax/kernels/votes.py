@@ -21,7 +21,7 @@ from pgcjax.kernels.strengths import inverse, pinned, shortened, variances
 from pgcjax.later import Array, jax, jnp
 
 MOST_STEPS = 100
-"""Of Newton, for strengths; a few are usual."""
+"""Newton steps for strengths; a few are usual."""
 
 _FAR, _NEAR = 0.5, 1e-9  # steps: up to the first, by the curvature itself; the last
 _NEVER = -1e9  # the log of a chance; times 0, it is 0

@@ -1,4 +1,4 @@
-"""What each measure is: a class of its parameters, kernel, twin and citation.
+"""Measures as classes: parameters, kernel, twin and citation.
 
 These names are for measures of other packages; `pgcjax.register` takes what they make.
 `pgcjax.measures()` lists the measures: this package can be called.

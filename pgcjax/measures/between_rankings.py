@@ -32,7 +32,7 @@ from pgcjax.tensors.positions import (
 
 @dataclass(frozen=True)
 class PairTensors:
-    """What rankings are compared by.
+    """Base class of comparisons of two rankings.
 
     Attributes:
         levels: what is to be found; measures that have the same object are computed

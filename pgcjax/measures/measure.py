@@ -1,4 +1,4 @@
-"""What a measure is: a frozen class whose fields are its parameters."""
+"""Base class of measures: a frozen class whose fields are its parameters."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class Meaning(NamedTuple):
-    """What a name means where it is used, and the measures here that come nearest."""
+    """Names of other tools: their meaning, and the nearest measures here."""
 
     what: str
     nearest: str = ""

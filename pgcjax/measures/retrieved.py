@@ -214,7 +214,7 @@ def _worth(which: str) -> Parameter:
 
 
 class Utility(Relevant):
-    """What the retrieved and the other documents are worth, relevant or not, added
+    """Worth of the retrieved and the other documents, relevant or not, added
     up.
     """
 

@@ -12,7 +12,7 @@ from pgcjax.reference.case import Case
 from pgcjax.reference.intents import probability
 
 Groups = list[set[str]]
-"""What there is to find: for documents, a set of each; for intents, the documents of
+"""Targets to find: for documents, a set of each; for intents, the documents of
 each, of which the first that is retrieved counts."""
 Preference = Callable[[list[float], list[float]], float]
 

@@ -87,7 +87,7 @@ def arena(
 
 
 def _introduction(table: pd.DataFrame, board: Standings) -> Section:
-    """Tell in words what was judged, by whom, and what the numbers mean."""
+    """Describe what was judged, by whom, and what the numbers mean."""
     compared = table[table["other_doc_id"].notna()]
     ties = int((compared["preference"] == 0).sum())
     judges = compared["judge"].nunique() if "judge" in compared else 0

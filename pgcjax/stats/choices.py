@@ -4,13 +4,13 @@ The command line shows them in its help, for which it loads no library.
 """
 
 TESTS = ("max-t", "tukey", "bootstrap", "permutation", "t", "wilcoxon", "anova")
-"""Of differences between runs."""
+"""Tests of differences between runs."""
 
 RESAMPLES = {"max-t": 2000, "tukey": 5000, "bootstrap": 1000, "permutation": 10_000}
 """How many by default, of tests that resample: as Sakai 2012; signs cost least."""
 
 CORRECTIONS = ("none", "holm", "bh")
-"""Of p for many tests: Holm's; Benjamini and Hochberg's."""
+"""Corrections of p for many tests: Holm; Benjamini and Hochberg."""
 
 REPLICATED = ("centred", "basic", "percentile", "bc")
 """Intervals of means by replicates of the judgments; the first is the default."""
@@ -19,7 +19,7 @@ REPLICATED_SINGLY = REPLICATED[:3]
 """Those of single scores: they follow from two percentiles and a mean."""
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""Of the judgments, for how many are enough."""
+"""Shares of the judgments, for how many are enough."""
 
 INCOMPLETE = ("error", "drop", "zero")
 """What a query does that a run lacks: it is left out for all, or scores 0."""
@@ -31,7 +31,7 @@ EACH_LACKING = ("own", *LACKING)
 """The same, where measures need no queries in common: `own` are all that each has."""
 
 RANK_INTERVALS = ("simex", "none")
-"""Of Kendall's τ of two orders of runs, by a bootstrap over queries."""
+"""Intervals of Kendall's τ of two orders of runs, by a bootstrap over queries."""
 
 COEFFICIENTS = (
     "tau",
@@ -42,13 +42,13 @@ COEFFICIENTS = (
     "pearson",
     "spearman",
 )
-"""Of two orders of runs."""
+"""Coefficients of two orders of runs."""
 
 AGGREGATIONS = ("mean", "borda", "mc4")
-"""Of preferences between all pairs of runs into one order of them."""
+"""Methods that make one order of the preferences between all pairs of runs."""
 
 PAIR_TESTS = ("bootstrap", "permutation", "t", "wilcoxon")
-"""Of the preferences of a pair of runs, query by query."""
+"""Tests of the preferences of a pair of runs, query by query."""
 
 RANKS = ("pairs", "windows")
 """What bounds ranks: pairs that the test finds; of max-t also windows of runs."""

@@ -81,7 +81,7 @@ class Rectified:
             )
 
     def columns(self, alpha: float) -> dict[str, OfPairs]:
-        """Tell what a table says beside the estimate.
+        """Describe what a table shows beside the estimate.
 
         Returns:
             human and model, the means by each alone; lambda; effective_queries, how

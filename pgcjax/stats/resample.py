@@ -269,5 +269,5 @@ def block_results(
 
 
 def workers() -> int:
-    """Tell how many blocks are worked on at the same time."""
+    """Return how many blocks are computed at the same time."""
     return max(local_device_count(), min(4, os.cpu_count() or 1))

@@ -56,7 +56,7 @@ class TiedTensors(PeelTensors):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Tell how many scores are not exact, and by how much means may be off."""
+        """Count scores that are not exact, and bound the error of means."""
         if not self.errors:
             return ()
         mean = sum(self.errors) / len(self.errors)

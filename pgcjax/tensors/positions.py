@@ -18,7 +18,7 @@ from pgcjax.tensors.padding import padded_size
 
 
 class Level(NamedTuple):
-    """What is to be found of a query: relevant documents, or intents.
+    """Targets of a query: relevant documents, or intents.
 
     Attributes:
         served: which documents serve: bool `[documents]`, each of them found by itself;
@@ -64,7 +64,7 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class Levels:
-    """What is to be found of all queries.
+    """Targets of all queries.
 
     Attributes:
         docs: documents of each query that count; queries ascending.

@@ -45,7 +45,7 @@ class Read(NamedTuple, Generic[T]):
 
 
 class _TablePart(NamedTuple, Generic[T]):
-    """What is kept of a table."""
+    """Arrays that are kept of a table."""
 
     by_unit: Sequence[Sequence[str]]
     indistinct: int
@@ -104,7 +104,7 @@ class Runs:
         raise AttributeError(f"no {name}: {_NO_FRAME}" if name[:1] != "_" else name)
 
     def __repr__(self) -> str:
-        """Tell how much there is, without reading it."""
+        """Return the sizes of the runs, without reading them."""
         return f"<Runs: {counted(len(self.units), 'unit')}; .table has all of them>"
 
     def identities(self) -> list[str]:

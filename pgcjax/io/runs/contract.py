@@ -131,7 +131,7 @@ class PackedBlock:
 
 @dataclass(frozen=True)
 class Unit:
-    """What is read at once.
+    """Runs that are read together.
 
     Attributes:
         source: reads it.

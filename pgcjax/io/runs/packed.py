@@ -307,7 +307,7 @@ def _place_in(ids: pl.Series, names: pa.Array) -> np.ndarray:
 
 
 def is_packed(path: Path) -> bool:
-    """Tell whether a file has packed runs."""
+    """Return whether a file has packed runs."""
     if not size_on_disk(path):
         return False  # a pipe can be read but once
     try:

@@ -211,7 +211,7 @@ def _later(path: Path, error: DataError, lines: int) -> DataError:
 
 
 def _of_ranking(frame: pl.DataFrame, row: int) -> pl.Series:
-    """Tell which rows are of the ranking that a row is of."""
+    """Return which rows belong to the ranking of a row."""
     run, query = frame.select(_RANKING).row(row)
     return (frame["run_id"] == run) & (frame["query_id"] == query)
 

@@ -152,7 +152,7 @@ def _holds_topics(one: set[str], other: set[str]) -> bool | None:
 
 
 def _is_ranking(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell scores of runs from a run: all topics rank the same, or one is `all`."""
+    """Return whether a file has scores: all topics rank the same, or one is `all`."""
     ranked: dict[str, set[str]] = {}
     for row in rows:
         if len(row) == 6:

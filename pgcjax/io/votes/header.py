@@ -115,7 +115,7 @@ class Header:
 
 
 def of_votes(columns: Iterable[object]) -> bool:
-    """Tell whether columns are of votes: two sides, and what may say who won."""
+    """Return whether columns are of votes: two sides, and what may say who won."""
     header = Header(columns, "", {})
     try:
         pairs = header.sides()

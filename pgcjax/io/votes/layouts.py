@@ -155,7 +155,7 @@ class Pattern:
     only: frozenset[str] = frozenset()
 
     def fits(self, words: Iterable[str]) -> bool:
-        """Tell whether a name of these words is meant."""
+        """Return whether a name of these words is meant."""
         named = {*words}
         return all(named & n for n in self.needs) and named <= (self.only or named)
 
@@ -305,7 +305,7 @@ _ANSWER = Pattern((ANSWERS,), ANSWERS | _DOCUMENT)
 
 
 def is_answer(words: Iterable[str]) -> bool:
-    """Tell whether a column of this name holds who won: `winner`, `better_doc_id`."""
+    """Return whether a column of this name holds who won: `winner`, `better_doc_id`."""
     named = {*words}
     # vote_id numbers the votes; winner_id names who won.
     return _ANSWER.fits(named) and not (named & FILL and named & ANSWERS <= _EVENTS)
@@ -326,12 +326,12 @@ _COLUMN_NAMES = {tokens(name) for side in DOCUMENTS.values() for name in side} |
 
 
 def names_query(field: str) -> bool:
-    """Tell whether the first field of a line may name a column of queries."""
+    """Return whether the first field of a line may name a column of queries."""
     return tokens(field) in _QUERY_NAMES
 
 
 def is_header(fields: Sequence[str]) -> bool:
-    """Tell whether a line without separators names columns: `topic better worse`."""
+    """Return whether a line without separators names columns: `topic better worse`."""
     return names_query(fields[0]) and any(
         words in _COLUMN_NAMES
         or is_answer(words)

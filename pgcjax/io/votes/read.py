@@ -175,7 +175,7 @@ def _of_plugin(content: Named) -> _Read:
 
 
 def _is_plain(content: Named | Regular) -> bool:
-    """Tell whether a file is canonical as it is, and nothing is to be chosen of it."""
+    """Return whether a file is canonical, and no option selects a part of it."""
     options = chosen()
     if options.columns or options.answers or options.aspects or options.covariates:
         return False
@@ -265,7 +265,7 @@ def _placed(content: Named | Regular) -> tuple[pd.DataFrame, Origin]:
 
 
 def _was_read(content: Named) -> bool:
-    """Tell whether a table is as `read_preferences` returns it, which marks it.
+    """Return whether a table is as `read_preferences` returns it, which marks it.
 
     What is named of columns that it has no more is of what it was read from.
     """
@@ -278,7 +278,7 @@ def _was_read(content: Named) -> bool:
 
 
 def _is_ours(frame: pd.DataFrame) -> bool:
-    """Tell whether a table in memory has our columns alone, with signs as numbers."""
+    """Return whether a table in memory has our columns alone, with signs as numbers."""
     names = {*map(str, frame.columns)}
     ours = {*PREFERENCES} <= names <= {*PREFERENCES, *_OPTIONAL, *_covariates()}
     return ours and pd.api.types.is_numeric_dtype(frame["preference"])

@@ -525,14 +525,14 @@ def _bearing(roles: Roles, column: str, words: tuple[str, ...]) -> str:
 
 
 def _is_text(column: pd.Series) -> bool:
-    """Tell whether cells are long: what somebody wrote, such as a judge's reasons."""
+    """Return whether cells are long: what somebody wrote, such as a judge's reasons."""
     cells = [c for c in column.tolist() if isinstance(c, str) and c]
     long = [len(cell) > _TEXT and " " in cell for cell in cells]
     return 2 * sum(long) > len(cells)
 
 
 def _asks(column: pd.Series) -> bool:
-    """Tell whether all cells ask for the better or the worse one, and some for that."""
+    """Return whether all cells ask for better or worse ones, and some for the worse."""
     if column.dtype != object and not pd.api.types.is_string_dtype(column.dtype):
         return False
     cells: set[str] = set()

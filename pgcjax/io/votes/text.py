@@ -199,7 +199,7 @@ _SCORE = r"^[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$"
 
 
 def _luo_doubt(frame: pl.DataFrame) -> str:
-    """Tell losers that look as scores from those that look as winners do."""
+    """Return which losers look like scores, and not like winners."""
     _, winner, loser = frame
     if not loser.str.contains(_SCORE).all():
         return ""

@@ -17,7 +17,7 @@ A, TIE, B, NONE = 1.0, 0.0, -1.0, np.inf
 """Signs of a vote, as of a preference; `NONE` is a judge who gave no answer."""
 _SHORT_TIE = 4  # words that may say a tie; a longer text is a judge's reasons
 OTHERS = "*"
-"""Of the words that a user names: all others."""
+"""Wildcard for all words that a user does not name."""
 
 
 def _listed(text: str) -> set[str]:
@@ -188,7 +188,7 @@ class Words:
 
 
 def is_code(word: str) -> bool:
-    """Tell whether a word may be a code that somebody has to explain: `3`, `c`, `true`.
+    """Return whether a word may be a code without a known meaning: `3`, `c`, `true`.
 
     Nothing of the kind is taken for a judge who gave no answer.
     """

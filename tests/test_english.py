@@ -1,0 +1,93 @@
+"""README, docs, docstrings and help avoid the constructions of `docs/style.md`."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+import pgcjax
+from pgcjax.cli.commands import cli
+
+ROOT = Path(pgcjax.__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SENTENCES = (
+    r"^Of (?!course\b|the \d|\d)[^?]*$",  # Of more groups the table says …
+    r"^What (?:\w+ ){0,8}(?:is|are)\b[^?]*$",  # What is left is …
+)
+FIRST_LINES = (*SENTENCES, r"^(Say|Give|Tell)\b")
+HELP = (*FIRST_LINES, r"^What\b")
+_START = r"(?:(?<=[.:!?]\s)|^(?:[-*] |\| )?|(?<=\| ))(?=(?:Of|What)\b)"
+pytestmark = pytest.mark.skipif(not PAGES[0].exists(), reason="not in a checkout")
+
+
+def sentences(page: str) -> Iterator[str]:
+    """Yield what may be a sentence of a page and begins with a suspect word."""
+    page = re.sub(r"^```.*?^```|^#.*?$|^    .*?$", "", page, flags=re.M | re.S)
+    page = re.sub(r"(?<!\n)\n(?![\n|*-])\s*", " ", page)
+    for line in page.splitlines():
+        for start in re.finditer(_START, line):
+            yield re.split(r"(?<=[.:!?|])\s", line[start.end() :])[0]
+
+
+def docstrings(source: str) -> Iterator[str]:
+    """Yield the first line of each string that documents something."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            if isinstance(text := node.value.value, str):
+                yield text.strip().partition("\n")[0]
+
+
+def helps(command: click.Command) -> Iterator[str]:
+    """Yield the help of a command, of its options and of commands within it."""
+    yield command.help or ""
+    yield from (getattr(option, "help", None) or "" for option in command.params)
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from helps(command.get_command(context, name) or command)
+
+
+def hard(texts: Iterator[str], rules: tuple[str, ...]) -> list[str]:
+    return [text for text in texts if any(re.search(rule, text) for rule in rules)]
+
+
+EXEMPT = {"style.md", "gpu.md", "how-sure.md", "judge-bias.md"}
+"""The first quotes such sentences; the others have some still."""
+NO_LEAD = {"index.md", "gpu.md", "judge-bias.md"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages(page):
+    text = page.read_text("utf-8")
+    if page.name not in EXEMPT:
+        assert hard(sentences(text), SENTENCES) == []
+    if page.parent.name == "docs" and page.name not in NO_LEAD:
+        assert "After this page you can" in text[:400], "what can its reader do then?"
+
+
+def test_docstrings():
+    for path in sorted((ROOT / "pgcjax").rglob("*.py")):
+        assert hard(docstrings(path.read_text("utf-8")), FIRST_LINES) == [], path
+
+
+def test_help():
+    texts = list(helps(cli))
+    assert len(texts) > 100
+    assert hard(iter(texts), HELP) == []
+
+
+def test_rules_find_what_they_are_for():
+    page = (
+        "A.\nOf more\ngroups it says.\n\n- What is left is x. Of course.\n\n| What? |\n"
+    )
+    assert hard(sentences(page), SENTENCES) == [
+        "Of more groups it says.",
+        "What is left is x.",
+    ]
+    assert hard(docstrings('"""Say it."""\nx = 1\n"""Of y."""'), FIRST_LINES) == [
+        "Say it.",
+        "Of y.",
+    ]
