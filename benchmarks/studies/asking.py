@@ -1,6 +1,6 @@
 """How many answers do designs of asking take, on made-up and on public runs?
 
-`python -m benchmarks.studies.asking` prints the tables of docs/asking-less.md. The
+`python -m benchmarks.studies.asking` prints the tables of docs/judging-evidence.md. The
 judge of made-up queries knows the utility of documents; that of Deep Learning 2021 the
 grades of NIST's assessors.
 """

@@ -1,6 +1,7 @@
 """Do the tests keep their promises on real scores?
 
-`python -m benchmarks.studies.calibration` is the study behind docs/significance.md.
+`python -m benchmarks.studies.calibration` is the study behind
+docs/significance-evidence.md.
 
 Nulls are made of public score matrices, where the truth is given: which tests reject
 how often (`nulls`), also for families of pairs (`families`), what they find of a given
@@ -330,7 +331,7 @@ def rate(hits: np.ndarray) -> dict[str, Any]:
 
 
 def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
-    """Give the tables of docs/significance.md, in Markdown and per cent."""
+    """Make the tables of the page, in Markdown and per cent."""
     for null in ("exchangeable", "equal means"):
         rows = [row for row in found["nulls"] if row["null"] == null]
         yield from table_of(rows, ("measure", "queries"), _rates)

@@ -1,7 +1,8 @@
 """How often do intervals hold the true difference of two runs?
 
 `python -m benchmarks.studies.coverage` is the study behind a table of
-docs/significance.md. Two random runs of a public score matrix have a true difference:
+docs/significance-evidence.md.
+Two random runs of a public score matrix have a true difference:
 the mean over all topics of the matrix. Topics are drawn from these with replacement, an
 interval is made of the differences of each draw, and those that hold the truth are
 counted. Random numbers are as in `calibration`: equal calls, equal files.
@@ -88,7 +89,7 @@ def _intervals(
 
 
 def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
-    """Give the table of docs/significance.md, in Markdown and per cent."""
+    """Make the table of the page, in Markdown and per cent."""
     yield from table_of(found["coverage"], ("measure", "topics"), held_of)
 
 

@@ -1,7 +1,8 @@
 """Do the tests of all pairs of runs hold their level, and what do they find?
 
 `python -m benchmarks.studies.families` is the study behind the first tables of
-docs/significance.md. Runs and topics are those of public score matrices; topics are the
+docs/significance-evidence.md.
+Runs and topics are those of public score matrices; topics are the
 population, and families are drawn from it with replacement. Three nulls:
 
 - exchangeable: the scores of each topic are shuffled among the runs;
@@ -277,7 +278,7 @@ def _resampled(truth: np.ndarray, x: np.ndarray, seed: int) -> dict[str, float]:
 
 
 def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
-    """Make the tables of docs/significance.md, in Markdown and per cent."""
+    """Make the tables of the page, in Markdown and per cent."""
     rows = found["levels"]
     sizes = sorted({(row["runs"], row["queries"]) for row in rows})
     columns = ("max-t", "tukey", "t, Holm", "permutation, Holm", "replicates")

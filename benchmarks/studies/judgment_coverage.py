@@ -1,7 +1,8 @@
 """How often do intervals by replicates of the judgments hold the true score?
 
 `python -m benchmarks.studies.judgment_coverage` is the study behind a table of
-docs/uncertainty.md. A trial is a simulated collection: 20 queries of 20 documents, 8
+docs/judging-evidence.md.
+A trial is a simulated collection: 20 queries of 20 documents, 8
 runs, and judges at random out of 100. A few of them judge random pairs of each query.
 There are two truths: `size`, the mean of PGC over other judges who judge as many pairs,
 and `unlimited`, PGC when all 100 judges judge all 190 pairs. Where queries are drawn
@@ -152,7 +153,7 @@ def _pull(means: pd.DataFrame) -> float:
 
 
 def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
-    """Give the table of docs/uncertainty.md, in Markdown: per cent that are held."""
+    """Make the table of the page, in Markdown: per cent that are held."""
     names = "judges", "pairs", "resample", "truth", "of", "interval"
     cells = {tuple(r[name] for name in names): r for r in found["coverage"]}
     for truth in TRUTHS:

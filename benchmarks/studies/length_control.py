@@ -1,7 +1,8 @@
 """AlpacaEval's length-controlled win rates, from its public annotations.
 
 `python -m benchmarks.studies.length_control` is the study behind a table of
-docs/models.md. The model is that of Dubois et al. 2024: P(model beats baseline) =
+docs/judging-evidence.md.
+The model is that of Dubois et al. 2024: P(model beats baseline) =
 logistic(intercept + length term x tanh(length difference / its standard deviation) +
 slope x difficulty of the instruction), one fit for each model, and the win rate is that
 of equal lengths. What the published program does besides is added step by step, as it

@@ -1,7 +1,8 @@
 """How often do intervals of Kendall's τ hold that of many topics?
 
 `python -m benchmarks.studies.order_coverage` is the study behind a table of
-docs/significance.md. Two measures of the same public runs order them alike to some
+docs/significance-evidence.md.
+Two measures of the same public runs order them alike to some
 degree, over all topics. Topics are drawn from these with replacement, for both measures
 together; the intervals of each draw that hold that degree are counted, and τ of the
 draw is averaged. Random numbers are as in `calibration`.
@@ -88,7 +89,7 @@ def _matrix(folder: Path, path: str) -> np.ndarray:
 
 
 def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
-    """Give the table of docs/significance.md, in Markdown and per cent."""
+    """Make the table of the page, in Markdown and per cent."""
     shown = []
     for row in found["order coverage"]:
         values = {"of all": row["all topics"], "mean": row["mean"]}

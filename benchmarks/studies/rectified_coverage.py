@@ -1,7 +1,8 @@
 """How often do intervals of rectified scores hold the mean of all human scores?
 
 `python -m benchmarks.studies.rectified_coverage` is the study behind tables of
-docs/rectified.md. Runs have scores of PGC by people and by a model, on all topics of
+docs/judging-evidence.md.
+Runs have scores of PGC by people and by a model, on all topics of
 dl21 that both judged, and on 400 simulated queries. The truth is the mean of the human
 scores of all of them. Queries are drawn from these, with replacement; of the first ones
 the human scores are taken, of the others the model's alone. Equal calls, equal files.
@@ -176,7 +177,7 @@ def _guessed(prefs: pd.DataFrame) -> pd.DataFrame:
 
 
 def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
-    """Give the tables of docs/rectified.md, in Markdown, of means / differences."""
+    """Make the tables of the page, in Markdown, of means / differences."""
     cases: dict[tuple, dict[tuple[str, str], dict[str, Any]]] = {}
     names = "collection", "model", "judged", "others", "again"
     for row in found["coverage"]:

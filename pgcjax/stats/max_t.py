@@ -19,7 +19,7 @@ order of runs, nor the cut of the work, nor the kind of device changes a result.
 
 Source: the max-T of Westfall and Young 1993, and of Romano and Wolf 2005, with the
 bootstrap-t of Hall 1992 and a variance moderated by the family's (Tusher et al. 2001;
-Smyth 2004). docs/significance.md has what was simulated.
+Smyth 2004). docs/significance-evidence.md has what was simulated.
 """
 
 from dataclasses import dataclass

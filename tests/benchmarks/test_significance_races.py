@@ -92,7 +92,7 @@ def test_the_page_has_the_tables_of_the_committed_study(study, count):
     made = harness.ROOT / "benchmarks" / "results" / f"{name}-cpu.json"
     done = CliRunner().invoke(study.main, ["--tables", str(made)])
     assert done.exit_code == 0, done.output
-    page = (harness.ROOT / "docs" / "significance.md").read_text()
+    page = (harness.ROOT / "docs" / "significance-evidence.md").read_text()
     tables = done.output.strip().split("\n\n")
     assert len(tables) == count
     for table in tables:
