@@ -1,7 +1,7 @@
 """Do the statistics of judges hold what they print?
 
-`python -m benchmarks.studies.audits` is the study behind tables of docs/judgments.md
-and docs/models.md. Judges of whom all is known answer; counted is how often 95 %
+`python -m benchmarks.studies.audits` is the study behind tables of
+docs/judging-evidence.md. Judges of whom all is known answer; counted is how often 95 %
 intervals hold the truth, and how often a judge is said to do what the judge does not.
 `before` is what was printed before the present methods. Equal calls, equal files.
 """

@@ -1,7 +1,8 @@
 """Does `judgments.circular` find runs that a judge made, and no others?
 
 `python -m benchmarks.studies.circular` is the study behind a table of
-docs/judgments.md. The 63 runs of dl21 have PGC by people's votes and by GPT-4o's, on
+docs/judging-evidence.md. The 63 runs of dl21 have PGC by people's votes and by
+GPT-4o's, on
 the 46 queries that both judged. A run is planted by re-ranking it by GPT-4o's
 preferences: its score is (1 - w) times its own place and w times that by strengths of
 documents (Bradley-Terry). Its lift is by how much more the judge's mean score grew than

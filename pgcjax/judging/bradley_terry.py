@@ -14,7 +14,7 @@ from pgcjax.io.weights import weights_of
 from pgcjax.judging.covariates import Covariates, check_collinear
 
 CLUSTERS = 20
-"""Queries from which errors and ranks hold in simulation: see docs/models.md."""
+"""Queries from which errors and ranks hold: see docs/judging-evidence.md."""
 
 _FEW = 50  # clusters below which errors are of the jackknife: others are too small
 _STEPS = 100  # of Newton's method, which needs about ten
