@@ -1,7 +1,8 @@
 """How far do scores move without the judgments that a run alone brought?
 
 `python -m benchmarks.studies.left_out` is the study behind a table of
-docs/uncertainty.md: each run of public collections is left out of the pool, and scored
+docs/judging-evidence.md: each run of public collections is left out of the pool, and
+scored
 by what the others brought. Equal calls, equal numbers.
 """
 
@@ -69,7 +70,7 @@ def _moved(found: Any, total: int) -> dict[str, Any]:
 
 
 def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
-    """Give the table of docs/uncertainty.md, in Markdown."""
+    """Give the table of docs/judging-evidence.md, in Markdown."""
     heads = "collection", "depth", "own documents", "judgments gone, %", "own score, %"
     heads += "ranks moved", "least τ", "pairs changed, %"
     yield "| " + " | ".join(heads) + " |"

@@ -1,6 +1,7 @@
 """How near are scores to those by all votes, if people judge few pairs of each query?
 
-`python -m benchmarks.studies.rectified_votes` is the study behind docs/rectified.md,
+`python -m benchmarks.studies.rectified_votes` is the study behind
+docs/judging-evidence.md,
 "Votes, not queries". The pairs of dl21 that people and GPT-4o judged, and those of
 simulated collections; the truth is PGC by all votes of people on them. Of each query a
 share of the pairs is drawn, the votes on the others are hidden. Estimates are of the
