@@ -2,14 +2,14 @@
 
 `python -m benchmarks.studies.circular` is the study behind a table of
 docs/judging-evidence.md. The 63 runs of dl21 have PGC by people's votes and by
-GPT-4o's, on
-the 46 queries that both judged. A run is planted by re-ranking it by GPT-4o's
-preferences: its score is (1 - w) times its own place and w times that by strengths of
-documents (Bradley-Terry). Its lift is by how much more the judge's mean score grew than
-people's, on the judge's scale; scores of two weights are mixed so that it is as asked.
-One run at a time is planted, and named, among the 62 true others; queries are those
-there are, and drawn again. Without planting, all that is found is false. The rule was
-chosen on every second run (the first half), and is confirmed on the others.
+GPT-4o's, on the 46 queries that both judged. A run is planted by re-ranking it by
+GPT-4o's preferences: its score is (1 - w) times its own place and w times that by
+strengths of documents (Bradley-Terry). Its lift is by how much more the judge's mean
+score grew than people's, on the judge's scale; scores of two weights are mixed so that
+it is as asked. One run at a time is planted, and named, among the 62 true others;
+queries are those there are, and drawn again. Without planting, all that is found is
+false. The rule was chosen on every second run (the first half), and is confirmed on the
+others.
 """
 
 import sys
@@ -23,12 +23,12 @@ import pgcjax
 from benchmarks.harness import Report, facts
 from benchmarks.studies.calibration import data
 from pgcjax.judging.models import strengths
-from pgcjax.stats.circularity import _above_line
-from pgcjax.stats.tests import adjust
+from pgcjax.stats.circularity import above_line
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0)
 LIFTS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08)
-NAMED = (2, 3, 5)  # honest runs that are named together
+NAMED = (2, 3, 5)  # runs that are named together
+TOGETHER = 0.05  # by which these are lifted
 
 Pair = tuple[pd.DataFrame, pd.DataFrame]
 
@@ -51,13 +51,10 @@ def scored(runs: pd.DataFrame, votes: list[pd.DataFrame]) -> Pair:
     return judge[queries], people[queries]
 
 
-def accused(sides: np.ndarray, places: list[int]) -> bool:
-    """Tell whether `circular` calls any of the runs of these places lifted."""
+def lifted(sides: np.ndarray, places: list[int]) -> np.ndarray:
+    """Tell which runs of these places `circular` calls lifted, then of all of them."""
     y, x = sides.mean(axis=2)
-    named = np.isin(np.arange(len(x)), places)
-    together = [np.array(places)] if len(places) > 1 else []
-    _, p = _above_line(x, y, named, [*(np.array([i]) for i in places), *together])
-    return bool((adjust(p, "holm") < 0.05).any())
+    return above_line(x, y, np.array(places), seed=0)[1] < 0.05
 
 
 def planted_at(by_weight: np.ndarray, place: int, lift: float) -> np.ndarray | None:
@@ -82,20 +79,37 @@ def found(
     queries, there, again = by_weight.shape[-1], {}, []
     for place in range(by_weight.shape[2]):
         if (sides := planted_at(by_weight, place, lift)) is not None:
-            there[place] = accused(sides, [place])
+            there[place] = lifted(sides, [place]).any()
             drawn = rng.integers(queries, size=(draws, queries))
-            again += [accused(sides[:, :, of], [place]) for of in drawn]
+            again += [lifted(sides[:, :, of], [place]).any() for of in drawn]
     halves = [[x for place, x in there.items() if place % 2 == h] for h in (0, 1)]
     shares = [100 * np.mean(part) for part in (*halves, [*there.values()], again)]
     return [f"{lift:g}", *(f"{share:.1f}" for share in shares), f"{len(there)}"]
 
 
-def families(honest: np.ndarray, size: int, count: int, seed: int) -> list[str]:
-    """Name honest runs together: how often any is accused."""
-    rng, runs = np.random.default_rng((seed, size)), honest.shape[1]
-    drawn = [rng.choice(runs, size, replace=False).tolist() for _ in range(count)]
-    share = np.mean([accused(honest, places) for places in drawn])
-    return [f"{size} honest runs", f"{100 * share:.1f}", f"{count}"]
+def families(
+    by_weight: np.ndarray, size: int, count: int, rng: np.random.Generator
+) -> list[str]:
+    """Name runs together: how often are honest ones accused, and lifted ones found?"""
+    honest, runs = by_weight[0], by_weight.shape[2]
+    there = {
+        place: sides[:, place]
+        for place in range(runs)
+        if (sides := planted_at(by_weight, place, TOGETHER)) is not None
+    }
+    shares = []
+    for planting in (0, 1, size):
+        results = []
+        for _ in range(count):
+            drawn_from = [*there] if planting else runs
+            places = rng.choice(drawn_from, size, replace=False).tolist()
+            sides = honest.copy()
+            for place in places[:planting]:
+                sides[:, place] = there[place]
+            answers = lifted(sides, places)
+            results.append(answers[:planting].mean() if planting else answers.any())
+        shares.append(f"{100 * np.mean(results):.1f}")
+    return [f"{size}", *shares, f"{count}"]
 
 
 def planted_scores(folder: Path) -> np.ndarray:
@@ -132,8 +146,10 @@ def main(
     columns += ["queries drawn again, %", "runs"]
     rows = [found(by_weight, lift, draws, rng) for lift in LIFTS]
     report.table("Runs of dl21 that are called lifted", columns, rows)
-    rows = [families(by_weight[0], size, named, seed) for size in NAMED]
-    report.table("Families of which any is called lifted", ["named", "%", "of"], rows)
+    rows = [families(by_weight, size, named, rng) for size in NAMED]
+    columns = ["named", "all honest: any accused, %", "one lifted: found, %"]
+    columns += ["all lifted: found, %", "families"]
+    report.table(f"Runs of dl21 named together, lifted by {TOGETHER:g}", columns, rows)
     if output:
         command = ["python", "-m", "benchmarks.studies.circular", *sys.argv[1:]]
         report.save(output, facts(command))

@@ -1,9 +1,9 @@
 """How long covariates take, and whether the interval of own answers' advantage holds.
 
 `python -m benchmarks.studies.covariates` is the study behind tables of
-docs/judging-evidence.md.
-Judges of a made-up arena compare systems, of which one is the first judge's own:
-counted is how often the 95 % interval of its advantage holds the planted one.
+docs/judging-evidence.md. Judges of a made-up arena compare systems, of which one is the
+first judge's own: counted is how often the 95 % interval of its advantage holds the
+planted one.
 """
 
 import sys

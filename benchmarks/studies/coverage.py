@@ -1,11 +1,10 @@
 """How often do intervals hold the true difference of two runs?
 
 `python -m benchmarks.studies.coverage` is the study behind a table of
-docs/significance-evidence.md.
-Two random runs of a public score matrix have a true difference:
-the mean over all topics of the matrix. Topics are drawn from these with replacement, an
-interval is made of the differences of each draw, and those that hold the truth are
-counted. Random numbers are as in `calibration`: equal calls, equal files.
+docs/significance-evidence.md. Two random runs of a public score matrix have a true
+difference: the mean over all topics of the matrix. Topics are drawn from these with
+replacement, an interval is made of the differences of each draw, and those that hold
+the truth are counted. Random numbers are as in `calibration`: equal calls, equal files.
 """
 
 import json

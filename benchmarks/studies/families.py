@@ -1,9 +1,8 @@
 """Do the tests of all pairs of runs hold their level, and what do they find?
 
 `python -m benchmarks.studies.families` is the study behind the first tables of
-docs/significance-evidence.md.
-Runs and topics are those of public score matrices; topics are the
-population, and families are drawn from it with replacement. Three nulls:
+docs/significance-evidence.md. Runs and topics are those of public score matrices;
+topics are the population, and families are drawn from it with replacement. Three nulls:
 
 - exchangeable: the scores of each topic are shuffled among the runs;
 - equal means: each run less its mean, so that covariances are those of real runs;

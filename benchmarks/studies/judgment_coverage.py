@@ -1,9 +1,8 @@
 """How often do intervals by replicates of the judgments hold the true score?
 
 `python -m benchmarks.studies.judgment_coverage` is the study behind a table of
-docs/judging-evidence.md.
-A trial is a simulated collection: 20 queries of 20 documents, 8
-runs, and judges at random out of 100. A few of them judge random pairs of each query.
+docs/judging-evidence.md. A trial is a simulated collection: 20 queries of 20 documents,
+8 runs, and judges at random out of 100. A few of them judge random pairs of each query.
 There are two truths: `size`, the mean of PGC over other judges who judge as many pairs,
 and `unlimited`, PGC when all 100 judges judge all 190 pairs. Where queries are drawn
 again, it is the mean over the queries of all trials: runs at the same place of the true

@@ -2,8 +2,7 @@
 
 `python -m benchmarks.studies.left_out` is the study behind a table of
 docs/judging-evidence.md: each run of public collections is left out of the pool, and
-scored
-by what the others brought. Equal calls, equal numbers.
+scored by what the others brought. Equal calls, equal numbers.
 """
 
 import json

@@ -1,12 +1,11 @@
 """AlpacaEval's length-controlled win rates, from its public annotations.
 
 `python -m benchmarks.studies.length_control` is the study behind a table of
-docs/judging-evidence.md.
-The model is that of Dubois et al. 2024: P(model beats baseline) =
-logistic(intercept + length term x tanh(length difference / its standard deviation) +
-slope x difficulty of the instruction), one fit for each model, and the win rate is that
-of equal lengths. What the published program does besides is added step by step, as it
-is documented there: nothing is fitted to the published rates.
+docs/judging-evidence.md. The model is that of Dubois et al. 2024: P(model beats
+baseline) = logistic(intercept + length term x tanh(length difference / its standard
+deviation) + slope x difficulty of the instruction), one fit for each model, and the win
+rate is that of equal lengths. What the published program does besides is added step by
+step, as it is documented there: nothing is fitted to the published rates.
 """
 
 import sys

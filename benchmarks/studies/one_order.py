@@ -1,13 +1,13 @@
 """Is one order of each pair enough, drawn at random, where both were asked?
 
 `python -m benchmarks.studies.one_order` is the study behind a table of
-docs/judging-evidence.md.
-GPT-4o judged 1,412 pairs of dl21 in both orders. The 63 official runs are scored by PGC
-from all of these votes; from one order of each pair, drawn at random; from the order in
-which the pair is listed, for all; and, at the same price, from both orders of half of
-the pairs. Orders of runs are compared (tau) with the one by all votes, and people's;
-`half-width` is that of 95 % intervals of means over queries, `sd of mean` the standard
-deviation of a run's mean over draws, and the last column its largest share of that.
+docs/judging-evidence.md. GPT-4o judged 1,412 pairs of dl21 in both orders. The 63
+official runs are scored by PGC from all of these votes; from one order of each pair,
+drawn at random; from the order in which the pair is listed, for all; and, at the same
+price, from both orders of half of the pairs. Orders of runs are compared (tau) with the
+one by all votes, and people's; `half-width` is that of 95 % intervals of means over
+queries, `sd of mean` the standard deviation of a run's mean over draws, and the last
+column its largest share of that.
 """
 
 import sys

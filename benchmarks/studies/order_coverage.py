@@ -1,11 +1,10 @@
 """How often do intervals of Kendall's τ hold that of many topics?
 
 `python -m benchmarks.studies.order_coverage` is the study behind a table of
-docs/significance-evidence.md.
-Two measures of the same public runs order them alike to some
-degree, over all topics. Topics are drawn from these with replacement, for both measures
-together; the intervals of each draw that hold that degree are counted, and τ of the
-draw is averaged. Random numbers are as in `calibration`.
+docs/significance-evidence.md. Two measures of the same public runs order them alike to
+some degree, over all topics. Topics are drawn from these with replacement, for both
+measures together; the intervals of each draw that hold that degree are counted, and τ
+of the draw is averaged. Random numbers are as in `calibration`.
 """
 
 from collections.abc import Iterator

@@ -1,12 +1,12 @@
 """Do weights of judges, found without labels, make better judgments than a majority?
 
 `python -m benchmarks.studies.panels` is the study behind tables of
-docs/judging-evidence.md.
-On CRAGC-25, five workers and a model judge each pair of answers: one worker's vote is
-left out of each pair in turn, and counted is how often what the others say together
-agrees with it (its gold labels are made of the same votes, so they would prove
-nothing). On Deep Learning 2021, people and GPT-4o judge the same pairs: counted is how
-often judgments agree with the order of NIST's grades, which neither made.
+docs/judging-evidence.md. On CRAGC-25, five workers and a model judge each pair of
+answers: one worker's vote is left out of each pair in turn, and counted is how often
+what the others say together agrees with it (its gold labels are made of the same votes,
+so they would prove nothing). On Deep Learning 2021, people and GPT-4o judge the same
+pairs: counted is how often judgments agree with the order of NIST's grades, which
+neither made.
 """
 
 import sys

@@ -1,11 +1,11 @@
 """How often do intervals of rectified scores hold the mean of all human scores?
 
 `python -m benchmarks.studies.rectified_coverage` is the study behind tables of
-docs/judging-evidence.md.
-Runs have scores of PGC by people and by a model, on all topics of
-dl21 that both judged, and on 400 simulated queries. The truth is the mean of the human
-scores of all of them. Queries are drawn from these, with replacement; of the first ones
-the human scores are taken, of the others the model's alone. Equal calls, equal files.
+docs/judging-evidence.md. Runs have scores of PGC by people and by a model, on all
+topics of dl21 that both judged, and on 400 simulated queries. The truth is the mean of
+the human scores of all of them. Queries are drawn from these, with replacement; of the
+first ones the human scores are taken, of the others the model's alone. Equal calls,
+equal files.
 """
 
 import json

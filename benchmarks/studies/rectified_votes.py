@@ -1,12 +1,11 @@
 """How near are scores to those by all votes, if people judge few pairs of each query?
 
 `python -m benchmarks.studies.rectified_votes` is the study behind
-docs/judging-evidence.md,
-"Votes, not queries". The pairs of dl21 that people and GPT-4o judged, and those of
-simulated collections; the truth is PGC by all votes of people on them. Of each query a
-share of the pairs is drawn, the votes on the others are hidden. Estimates are of the
-mean over these queries, and of the mean over all queries of such a kind: there queries
-are drawn, too, with replacement. Equal calls, equal files.
+docs/judging-evidence.md, "Votes, not queries". The pairs of dl21 that people and GPT-4o
+judged, and those of simulated collections; the truth is PGC by all votes of people on
+them. Of each query a share of the pairs is drawn, the votes on the others are hidden.
+Estimates are of the mean over these queries, and of the mean over all queries of such a
+kind: there queries are drawn, too, with replacement. Equal calls, equal files.
 """
 
 import json

@@ -1,10 +1,9 @@
 """Do the ranks of an arena hold together?
 
 `python -m benchmarks.studies.standings` prints the table of docs/judging-evidence.md:
-of made-up
-arenas, how often all ranks of `judgments.standings` hold the true ones, and how wide
-they are. Systems differ from query to query, so that votes on a query hang together;
-where all are equal, every difference that is told is false.
+of made-up arenas, how often all ranks of `judgments.standings` hold the true ones, and
+how wide they are. Systems differ from query to query, so that votes on a query hang
+together; where all are equal, every difference that is told is false.
 """
 
 import sys

@@ -1,10 +1,9 @@
 """Do the intervals of a comparison of two judges hold the truth?
 
 `python -m benchmarks.studies.two_judges` prints the table of docs/judging-evidence.md:
-how
-often 95 % intervals of `judgments.compare` hold what the made-up judges are. Each pair
-is shown to three judges in both orders; how clear the pairs of a query are varies, so
-that its pairs go together. The first judge goes with place more than the second; the
+how often 95 % intervals of `judgments.compare` hold what the made-up judges are. Each
+pair is shown to three judges in both orders; how clear the pairs of a query are varies,
+so that its pairs go together. The first judge goes with place more than the second; the
 third is the first one before, and has not changed.
 """
 

@@ -1,23 +1,41 @@
 """The verb that lists the measures, and explains one."""
 
+import re
+
 import click
 
 from pgcjax.cli.commands import measures
+from pgcjax.errors import UsageError
 from pgcjax.io.judgments import KINDS
 
 
+def _with_words(words: tuple[str, ...]) -> list[str]:
+    """List measures whose name, meaning, source or aliases have words that begin so."""
+    from pgcjax.measures.between_rankings import BETWEEN
+    from pgcjax.measures.catalogue import catalogue
+
+    width, lines = max(map(len, catalogue())), []
+    for each in (*catalogue().values(), *BETWEEN.values()):
+        line = f"{each.name:{width}}  {each.meaning}"
+        line += " (prefer)" if each.name in BETWEEN else ""
+        text = " ".join([line, each.source, *each.aliases])
+        begins = (rf"(?i)\b{re.escape(word)}" for word in words)
+        if all(re.search(word, text) for word in begins):
+            lines.append(line)
+    return lines
+
+
 @measures.command()
-@click.argument("name", required=False)
+@click.argument("name", nargs=-1)
 @click.option(
     "--as",
     "tool",
     type=click.Choice(["ir_measures"]),
     help="List those of another tool, and what is equal here.",
 )
-def show(name: str | None, tool: str | None) -> None:
-    """List the measures, or explain one."""
-    from pgcjax.measures.between_rankings import BETWEEN, BetweenRankings, parse
-    from pgcjax.measures.catalogue import catalogue
+def show(name: tuple[str, ...], tool: str | None) -> None:
+    """List the measures, explain one, or list those whose text has all words."""
+    from pgcjax.measures.between_rankings import BetweenRankings, parse
     from pgcjax.measures.measure import MEAN, written
 
     if tool and name:
@@ -28,14 +46,14 @@ def show(name: str | None, tool: str | None) -> None:
         for line in ir_names.lines():
             click.echo(line)
         return
-    if not name:
-        width = max(map(len, catalogue()))
-        for each in catalogue().values():
-            click.echo(f"{each.name:{width}}  {each.meaning}")
-        for each in BETWEEN.values():
-            click.echo(f"{each.name:{width}}  {each.meaning} (prefer)")
+    listed = _with_words(name)
+    try:
+        measure = parse(" ".join(name), complete=False)
+    except UsageError:
+        if not listed:
+            raise
+        click.echo("\n".join(listed))
         return
-    measure = parse(name, complete=False)
     click.echo(f"{measure.in_full()}\n{measure.meaning}.")
     if measure.formula:
         click.echo(f"Formula: {measure.formula}.")

@@ -69,6 +69,8 @@ def _by_header(columns: Iterable[Any]) -> list[str]:
     marks = {"other_doc_id": "prefs", "relevance": "qrels", "score": "runs"}
     marks["column"] = "grids"
     columns = list(columns)
+    if not find_columns(columns, ["doc_id"]):
+        marks.pop("score")  # of a tool's answer, and no run
     fits = [marks[name] for name in find_columns(columns, marks)]
     if "score" not in find_columns(columns, marks) and of_votes(columns):
         return ["prefs"]

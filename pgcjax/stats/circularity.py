@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from pgcjax.stats.compare import compare
 from pgcjax.stats.matrix import Matrix, read
 
 ALL = "all named runs"
+_LOTS = 2000  # sets of runs: shares are within .005 of .05
 _FEWEST = 5  # other runs: by fewer, nobody can tell how far honest ones differ
 _COLUMNS = ["run_id", "judge", "people", "difference", "lift", "low", "high"]
 _COLUMNS += ["p_queries", "p_runs", "lifted"]
@@ -32,7 +35,8 @@ class Circularity(Result):
             the other runs), lift (the same with people's scores on the judge's scale),
             low and high (over queries, of level 1 - 2 alpha: all low ends hold together
             with chance 1 - alpha), p_queries (likewise, one-sided), p_runs (one-sided,
-            that other runs differ as much, by Holm) and lifted (p_runs below alpha).
+            that other runs differ as much; see `above_line`) and lifted (p_runs below
+            alpha).
         runs: all runs: run_id, named, judge, corrected (less the lift, of named ones),
             people, rank_judge, rank_corrected, rank_people; the best for people first.
     """
@@ -79,16 +83,14 @@ def circular(
     places = [np.array([i]) for i in np.flatnonzero(named)]
     places += [np.flatnonzero(named)] if len(places) > 1 else []
     names = [run_ids[of[0]] if len(of) == 1 else ALL for of in places]
-    slope, p = _above_line(x, y, named, places)
     settings = {"alpha": alpha, "seed": seed}
+    slope, p = above_line(x, y, np.flatnonzero(named), seed)
     left = values[0] - slope * values[1]
     rows = [left[of].mean(axis=0) for of in (*places, ~named)]
     by_queries = _by_queries(rows, settings, progress)
     of_named = [[v[of].mean() for of in places] for v in (y, x)]
     columns = dict(zip(_COLUMNS, (names, *of_named), strict=False))
-    table = (
-        pd.DataFrame(columns).join(by_queries).assign(p_runs=tests.adjust(p, "holm"))
-    )
+    table = pd.DataFrame(columns).join(by_queries).assign(p_runs=p)
     table["difference"] = table["judge"] - table["people"] - (y - x)[~named].mean()
     # Distances of other runs vary with the queries, too: p over queries adds nothing.
     table["lifted"] = table["p_runs"] < alpha
@@ -166,29 +168,61 @@ def _named(judge_runs: Sequence[str], run_ids: list[str]) -> np.ndarray:
     return named
 
 
-def _above_line(
-    x: np.ndarray, y: np.ndarray, named: np.ndarray, places: list[np.ndarray]
+def above_line(
+    x: np.ndarray, y: np.ndarray, named: np.ndarray, seed: int
 ) -> tuple[float, np.ndarray]:
     """Test, one-sided, whether means of runs are above the line of the others.
 
-    By the t distribution of a prediction: of the mean of so many new points of a
-    regression.
+    By the t distribution of a prediction (of new points of a regression, and of their
+    mean), by Holm. Of several runs, p is also no lower than the share of as many runs
+    drawn by lot of which one stands out as far: without it, one honest run far from the
+    line is found too often, as it belongs to many families.
+
+    Args:
+        x: means of runs by people.
+        y: means by the judge.
+        named: places of the runs that were made with it.
+        seed: of the lots.
 
     Returns:
-        The slope of the line, and p of each place.
+        The slope of the line; p of each named run, then of all if they are several.
     """
-    rest, m = ~named, int((~named).sum())
-    line = stats.linregress(x[rest], y[rest])
-    slope, centred = float(line.slope), x - x[rest].mean()
-    residual = (y - y[rest].mean() - slope * centred).round(12)  # rounding is none
-    variance, square = (float((z[rest] ** 2).sum()) for z in (residual, centred))
-    p = []
-    for of in places:
-        scale = 1 / len(of) + 1 / m + centred[of].mean() ** 2 / square
-        error = np.sqrt(variance / (m - 2) * scale)
-        t = residual[of].mean() / error if error else 0.0
-        p.append(float(stats.t.sf(t, m - 2)))
-    return slope, np.array(p)
+    slope, t = _distances(x, y, named[None])
+    p = tests.adjust(stats.t.sf(t[0], len(x) - len(named) - 2), "holm")
+    if len(named) > 1:
+        _, lots = _distances(x, y, _lots(len(x), named, seed))
+        p = np.maximum(p, np.mean(lots.max(axis=1) >= t.max() - 1e-9))
+    return float(slope[0]), p
+
+
+def _lots(runs: int, named: np.ndarray, seed: int) -> np.ndarray:
+    """Return all sets of as many runs, or these and many by lot: places of each."""
+    if comb(runs, size := len(named)) <= _LOTS:
+        return np.array([*combinations(range(runs), size)])
+    drawn = np.random.default_rng(seed).random((_LOTS - 1, runs))
+    return np.vstack([named, np.argpartition(drawn, size, axis=1)[:, :size]])
+
+
+def _distances(
+    x: np.ndarray, y: np.ndarray, sets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute slopes without each set of runs, and t of its runs and of their mean."""
+    rows, size = np.arange(len(sets))[:, None], sets.shape[1]
+    rest = np.ones((len(sets), len(x)), bool)
+    rest[rows, sets] = False
+    m = len(x) - size
+    x, y = (z - (rest @ z)[:, None] / m for z in (x, y))
+    square = (x**2).sum(axis=1, where=rest)
+    slope = (x * y).sum(axis=1, where=rest) / square
+    residual = (y - slope[:, None] * x).round(12)  # rounding is none
+    variance = (residual**2).sum(axis=1, where=rest) / (m - 2)
+    above, aside, count = residual[rows, sets], x[rows, sets], np.ones(size)
+    if size > 1:
+        above, aside = (np.c_[z, z.mean(axis=1)] for z in (above, aside))
+        count = np.r_[count, size]
+    scale = 1 / count + 1 / m + aside**2 / square[:, None]
+    error = np.sqrt(variance[:, None] * scale)
+    return slope, np.divide(above, error, out=np.zeros_like(above), where=error > 0)
 
 
 def _ranks(

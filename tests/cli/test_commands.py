@@ -115,9 +115,14 @@ def test_measures(pgcjax):
         assert (done.code, done.err) == (0, "")
         assert done.out.split("\n")[1] == f"{known.meaning}."
         assert f"\nSource: {known.source}." in done.out
-    assert pgcjax("measures", "x").err == (
-        "pgcjax: error: no measure is called 'x'; `pgcjax measures` lists them\n"
+    assert pgcjax("measures", "xyz").err == (
+        "pgcjax: error: no measure is called 'xyz'; `pgcjax measures` lists them\n"
     )
+    found = {
+        line.split()[0]
+        for line in pgcjax("measures", "intent", "aware").out.split("\n")[:-1]
+    }
+    assert found == {name for name in catalogue() if name.endswith("-IA")}
 
 
 def test_devices(pgcjax):

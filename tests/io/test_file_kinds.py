@@ -36,7 +36,8 @@ def test_found_from_content(put, kind, text):
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [("prefs", "inspect.eval"), ("runs", "mteb.json")]
+    ("kind", "name"),
+    [("prefs", "inspect.eval"), ("prefs", "langsmith.jsonl"), ("runs", "mteb.json")],
 )
 def test_files_of_other_tools_are_found_by_their_readers(kind, name):
     path = Path(__file__).parents[1] / "data" / "readers" / name

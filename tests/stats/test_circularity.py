@@ -1,6 +1,7 @@
 """Lifts of runs by their judge: against a plain regression, and on made-up scores."""
 
 import json
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from scipy import stats
 import pgcjax
 from pgcjax.errors import DataError, UsageError
 from pgcjax.judgments import circular
+from pgcjax.stats.circularity import above_line
 
 RUNS = [f"r{i:02}" for i in range(20)]
 
@@ -139,3 +141,15 @@ def test_the_verb_is_the_function(tmp_path, capsys):
         rows = pd.DataFrame(json.loads(capsys.readouterr().out)["rows"])
         pd.testing.assert_frame_equal(rows, table, check_dtype=False)
     assert isinstance(found, pgcjax.judgments.Circularity)
+
+
+def test_of_all_families_of_honest_runs_one_in_twenty_is_accused_at_most():
+    """By Holm alone all families with one of two runs far off the line would be."""
+    x, rng = np.linspace(0.2, 0.6, 30), np.random.default_rng(5)
+    y = x + rng.normal(0, 0.01, 30)
+    y[[7, 20]] += 0.05, 0.04
+    alone = [above_line(x, y, np.array([run]), 0)[1][0] for run in (7, 20)]
+    assert max(alone) < 0.05 / 3
+    families = [np.array(pair) for pair in combinations(range(30), 2)]
+    accused = [above_line(x, y, pair, 0)[1].min() < 0.05 for pair in families]
+    assert 0 < np.mean(accused) < 0.05
