@@ -170,7 +170,7 @@ def test_rectified_intervals_hold_human_scores_and_are_narrower():
 
 @pytest.mark.parametrize(
     ("study", "page", "count"),
-    [(rectified, "rectified", 38), (left_out, "uncertainty", 11)],
+    [(rectified, "judging-evidence", 38), (left_out, "judging-evidence", 11)],
 )
 def test_pages_show_what_studies_found(study, page, count):
     name = study.__name__.rpartition(".")[2]
