@@ -93,10 +93,6 @@ def _gathered(path: Path, parts: Iterable[bytes], most: int) -> bytes:
 
 
 def _unpacked(path: Path, kind: str, data: bytes, most: int) -> bytes:
-    if kind == "gz":
-        text = unpack.one_member(data, most)
-        if text is not None:
-            return text
     last_error = None
     for parts in (unpack.parts, unpack.last_word):
         try:

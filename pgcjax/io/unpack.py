@@ -34,7 +34,6 @@ BROKEN = OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, _ISAL
 """Errors raised where a file is damaged or cut off."""
 
 _PIECE = 2**20
-_MOST_DENSE = 1032  # bytes that a byte of .gz can stand for
 
 
 def kind_of(data: bytes) -> str | None:
@@ -77,23 +76,6 @@ def parts(kind: str, file: BinaryIO, most: int) -> Iterator[bytes]:
         yield from _streams(file, lambda: _xz(most), padding=4)
     else:
         yield from _zst(file, most)
-
-
-def one_member(data: bytes, most: int) -> bytes | None:
-    """Decompress a .gz file that was compressed at once: most were; None of others.
-
-    Its last four bytes tell its size: memory that has not to grow takes a third less
-    time, and this library half of what gzip takes. None also of more than `most` bytes.
-    """
-    size = int.from_bytes(data[-4:], "little")
-    if size > min(most, _MOST_DENSE * len(data)):
-        return None
-    member = isal_zlib.decompressobj(wbits=31)
-    try:
-        text = member.decompress(data, size + 1)
-    except _ISAL:
-        return None
-    return text if member.eof and not member.unused_data else None
 
 
 def last_word(kind: str, file: BinaryIO, most: int) -> Iterator[bytes]:
