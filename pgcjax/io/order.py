@@ -192,16 +192,9 @@ def in_order(table: pl.DataFrame) -> pl.DataFrame:
     table = table.sort(
         [*_KEYS, "score", "doc_id"], descending=[False, False, True, True]
     )
-    start, _ = ranking_starts(table)
-    lengths = lengths_of(start)
-    first = np.repeat(np.flatnonzero(start), lengths)
-    position = np.arange(len(table)) - first
-    # By `clarke`, the rows of every tie stand the other way round.
-    leads = start | (steps(table["score"].to_numpy(), np.inf) != 0)
-    ties = lengths_of(leads)
-    clarke = np.repeat(2 * np.flatnonzero(leads) + ties - 1, ties) - np.arange(
-        len(table)
-    )
+    _, position, *_ = ranked(table, "trec")
+    _, clarke, *_ = ranked(table, "clarke")  # sorted so, its rows stay in their places
+    first = np.arange(len(table)) - position
     rank = table["rank"].to_numpy()
     by = np.lexsort((rank, first))  # rankings stay where they are
     useless = np.isnan(rank)
@@ -210,8 +203,8 @@ def in_order(table: pl.DataFrame) -> pl.DataFrame:
     by_rank = np.empty(len(rank), np.int64)
     by_rank[by] = position
     by_rank[np.isin(first, first[useless])] = -1
-    columns = [pl.Series("position", position.astype(np.int32))]
-    for name, other in (("clarke", clarke - first), ("rank", by_rank)):
+    columns = [pl.Series("position", position)]
+    for name, other in (("clarke", clarke), ("rank", by_rank)):
         series = pl.Series(name, other.astype(np.int32))
         columns.append(series.set(pl.Series(other == position), None))
     return table.select("run_id", "query_id", "doc_id").with_columns(columns)
