@@ -2,8 +2,8 @@
 
 The same sums as by `peel_packed`, bit for bit, for NVIDIA GPUs of compute capability
 9.0 or more. 128 threads hold the words of a run in registers; a step is one maximum
-among them, then scalars, then one row, which a processor's cache holds for all runs of
-its query. Runs of a block take their steps together: each hides the loads of the others.
+among them, then scalars, then one row, which a cache holds for all runs of its query.
+Runs of a block take their steps together: each hides the loads of the others.
 
 Mosaic GPU has no loads by an array of indices, so that a warp cannot have a run of its
 own, and no maximum over all threads where a block has several warpgroups: a block is
@@ -97,7 +97,7 @@ def _launch(rows, start, inverse, ranks, bounds, weights, *, block, interpret):
         out_type=jax.ShapeDtypeStruct((queries, runs), jnp.int64),
         grid=(queries, pl.cdiv(runs, block)),
         grid_names=("query", "block"),
-        interpret=interpret,
+        interpret=mosaic_gpu.InterpretGPUParams() if interpret else False,
     )
     return call(rows, start, inverse, ranks, bounds, weights)
 
