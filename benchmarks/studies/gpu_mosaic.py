@@ -1,6 +1,6 @@
 """The peel by Mosaic GPU, compiled for an H100 without one: what a step takes.
 
-`MOSAIC_GPU_DUMP_PTX=1 python -m benchmarks.studies.gpu_mosaic` prints a table; it needs
+`python -m benchmarks.studies.gpu_mosaic` prints a table; it needs
 what `gpu_compiled` does, absl-py and nvidia-cuda-nvdisasm, with `ptxas` in PATH. Its
 bounds are those of `gpu_bounds`, at the peaks that NVIDIA states: predictions.
 """
@@ -20,6 +20,8 @@ from benchmarks.studies.gpu_bounds import BEST  # noqa: E402
 from benchmarks.studies.gpu_programs import QUERIES, RUNS, _peeled  # noqa: E402
 
 N = 170
+HEAD = "runs of a block | registers | spills | instructions of warps, a step and run"
+HEAD += " | barriers, likewise | L2 | bounds, at peak"
 
 
 def row(block: int) -> str:
@@ -50,9 +52,7 @@ def row(block: int) -> str:
 
 if __name__ == "__main__":
     print(f"JAX {jax.__version__}")
-    print(
-        "| runs of a block | registers | spilled | instructions | barriers | L2 | ms |"
-    )
+    print(f"| {HEAD} |")
     print("|---|---|---|---|---|---|---|")
     for block in (1, 2, 4, 8):
         print(row(block))

@@ -12,6 +12,7 @@ Importing it imports Pallas.
 """
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -92,12 +93,13 @@ def _batched(block: int, interpret: bool):
 
 def _launch(rows, start, inverse, ranks, bounds, weights, *, block, interpret):
     queries, runs, _ = start.shape
+    params: Any = mosaic_gpu  # JAX 0.10 has no public interpreter of GPUs
     call = mosaic_gpu.kernel(
         functools.partial(_peel, block=block),
         out_type=jax.ShapeDtypeStruct((queries, runs), jnp.int64),
         grid=(queries, pl.cdiv(runs, block)),
         grid_names=("query", "block"),
-        interpret=mosaic_gpu.InterpretGPUParams() if interpret else False,
+        interpret=params.InterpretGPUParams() if interpret else False,
     )
     return call(rows, start, inverse, ranks, bounds, weights)
 

@@ -19,8 +19,8 @@ def peel(rows, words, order, inverse, ranks, steps, weights, *, where, interpret
     """Peel by XLA, in the place of a kernel."""
     del interpret
 
-    def of_run(*run):
-        arrays = rows, words, *run, steps, weights
+    def of_run(order, inverse, ranks):
+        arrays = rows, words, order, inverse, ranks, steps, weights
         return peel_packed.peeled_overlap(*arrays, where=where)
 
     return jax.vmap(of_run)(order, inverse, ranks)

@@ -152,7 +152,7 @@ def test_degrees_at_the_limit():
 
 
 def mosaic():
-    """Mosaic GPU, which needs absl; its interpreter came with JAX 0.11."""
+    """Mosaic GPU, which needs absl; JAX 0.10 has no public interpreter of GPUs."""
     pytest.importorskip("absl", reason="Mosaic GPU needs absl-py")
     return import_module("jax.experimental.pallas.mosaic_gpu")
 
