@@ -169,6 +169,7 @@ class Bench:
             return []
         name = gpu_rows.OWN_CHOICE
         own = self._attempt(name, truth, partial(gpu_rows.pallas, arrays, name))
+        own += self._mosaic(title, arrays, truth)
         tried: list[tuple[Spread, Row]] = []
         for block, warps in product(BLOCKS, WARPS):
             if not WORDS[0] <= block * arrays.width / (32 * warps) <= WORDS[1]:
@@ -186,6 +187,25 @@ class Bench:
         rows = [[r.name, x.median, x.low, x.high, r.compile] for x, r in tried]
         self.table(f"settings of the Pallas kernel, {title}", columns, rows)
         return own + [r for _, r in sorted(tried, key=lambda x: x[0].median)[:1]]
+
+    def _mosaic(self, title: str, arrays: Arrays, truth: np.ndarray) -> list[Row]:
+        """Try runs per warpgroup of the kernel by Mosaic GPU; give the fastest."""
+        if jax.default_backend() == "cpu":  # a test; the interpreter takes minutes
+            return []
+        if not gpu_rows.has_pallas("peel_mosaic"):
+            self._leave_out("Mosaic", "this version has no pgcjax.kernels.peel_mosaic")
+            return []
+        tried: list[tuple[Spread, Row]] = []
+        for block in (1, 2, 4, 8):
+            name = f"Mosaic, block={block}"
+            options = {"module": "peel_mosaic", "block": block}
+            make = partial(gpu_rows.pallas, arrays, name, **options)
+            for row in self._attempt(name, truth, make):
+                tried.append((self._milliseconds(row.call), row))
+        columns = ["", "ms", "lowest", "highest", "compile s"]
+        rows = [[r.name, x.median, x.low, x.high, r.compile] for x, r in tried]
+        self.table(f"settings of the kernel by Mosaic GPU, {title}", columns, rows)
+        return [r for _, r in sorted(tried, key=lambda x: x[0].median)[:1]]
 
     def _attempt(
         self, name: str, truth: np.ndarray, make: Callable[[], Row]

@@ -206,13 +206,13 @@ def levels_program(steps: int) -> Any:
     return jax.jit(program)
 
 
-def has_pallas() -> bool:
-    """Say whether this version has the kernel."""
-    return importlib.util.find_spec("pgcjax.kernels.peel_pallas") is not None
+def has_pallas(module: str = "peel_pallas") -> bool:
+    """Say whether this version has a kernel."""
+    return importlib.util.find_spec(f"pgcjax.kernels.{module}") is not None
 
 
 def pallas(arrays: Arrays, name: str, **options: Any) -> Row:
-    """Peel in one launch, `options` being the kernel's.
+    """Peel in one launch, `options` being those of `pallas_program`.
 
     A step reads a row, mostly from the cache that all processors share; the words stay
     in registers, and the rest is read once.
@@ -224,12 +224,12 @@ def pallas(arrays: Arrays, name: str, **options: Any) -> Row:
     return _row(name, program, arguments, moved)
 
 
-def pallas_program(**options: Any) -> Any:
-    """Map the kernel over queries: a program of graphs, runs and weights."""
-    from pgcjax.kernels import peel_pallas
+def pallas_program(module: str = "peel_pallas", **options: Any) -> Any:
+    """Map a kernel over queries: a program of graphs, runs and weights."""
+    peel = importlib.import_module(f"pgcjax.kernels.{module}").peeled_overlap
 
     def one(graphs, runs, weights):
-        return peel_pallas.peeled_overlap(
+        return peel(
             *(graphs.rows, graphs.words, runs.order, runs.inverse, runs.ranks),
             *(runs.order.shape[-1], weights),
             where=graphs.where,

@@ -183,11 +183,15 @@ def completion(shell: str) -> None:
 
 @cli.command()
 def devices() -> None:
-    """List the devices that JAX would compute on."""
+    """List the devices that JAX would compute on, and the program that peels."""
     import jax
 
+    from pgcjax.engine.peel_programs import peel_choice
     from pgcjax.runtime.devices import default_backend
 
     click.echo(f"jax {jax.__version__}, {default_backend()}")
     for device in jax.local_devices():
         click.echo(f"{device.id}: {device.device_kind}")
+    choice = peel_choice()
+    why = f" ({'; '.join(choice.reasons)})" if choice.reasons else ""
+    click.echo(f"peel: {choice.name}{why}")

@@ -9,7 +9,7 @@ A graph is scored in the first of these forms that it has:
 | `packed` | ≤ 1024 documents, degrees < 1024    | peel_packed | 5 × as fast        |
 | `wide`   | all others                          | peel        | no limits          |
 
-NVIDIA GPUs peel `packed` graphs in a single launch, by peel_pallas.
+NVIDIA GPUs peel `packed` graphs in a single launch: see `engine.peel_programs`.
 
 Further optimisations, with the speed-up of each alone: runs as flat lists, which
 programs lay out (2.6 to 8 × as fast), one piece of machine code on a CPU (1.1 to 8),
@@ -17,7 +17,6 @@ tiles that are laid out ahead of calls (1.1 to 1.5), steps of few runs (1 to 1.6
 thread for a large tile (1 to 1.4).
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -27,8 +26,9 @@ from jaxtyping import Float64, Int32, Int64
 
 from pgcjax.engine import plan, tiles
 from pgcjax.engine.batch import Batch, BatchSetting, Member
+from pgcjax.engine.peel_programs import is_interpreted, kernel, peel_choice
 from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram, TileBatch
-from pgcjax.errors import Progress, UsageError
+from pgcjax.errors import Progress
 from pgcjax.kernels import peel, peel_levels, peel_packed
 from pgcjax.later import Array, jax
 from pgcjax.runtime.devices import default_backend
@@ -41,7 +41,6 @@ from pgcjax.tensors.padding import padded_size
 if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
 
-VARIABLE, CHOICES = "PGCJAX_PEEL", ("auto", "xla", "pallas")
 _PER_LEVELS = 256  # bytes of a run and a query whose documents have few levels
 
 
@@ -229,9 +228,8 @@ class PeelTiles(TileBatch):
         # A GPU would be asked for a number of the data at each step.
         if size.name == "levels":
             return peel_program(size, self.graphs.longest)
-        launched = size.name == "packed" and in_one_launch()
-        form = size._replace(name="pallas") if launched else size
-        return peel_program(form, size.size)
+        launch = peel_choice(size.size).name if size.name == "packed" else "xla"
+        return peel_program(size, size.size, launch)
 
 
 def bytes_of(form: Form) -> tuple[int, int]:
@@ -242,43 +240,14 @@ def bytes_of(form: Form) -> tuple[int, int]:
     return 4 * form.size * form.size, 48 * form.size
 
 
-def in_one_launch() -> bool:
-    """Whether packed graphs are peeled in one launch, by Pallas, and not by XLA's many.
-
-    Both give the same bits. One launch is the default where Triton compiles for all
-    local devices; PGCJAX_PEEL = xla or pallas decides instead.
-
-    Raises:
-        UsageError: PGCJAX_PEEL is none of the choices, or asks for pallas where it
-            cannot be.
-    """
-    wanted = os.environ.get(VARIABLE, "auto")
-    if wanted not in CHOICES:
-        raise UsageError(f"{VARIABLE}={wanted}: expected one of {', '.join(CHOICES)}")
-    if wanted == "pallas" and not can_launch():
-        raise UsageError(
-            f"{VARIABLE}=pallas needs an NVIDIA GPU of compute capability 8.0 or more"
-        )
-    return wanted != "xla" and can_launch()
-
-
-def can_launch() -> bool:
-    """Return whether all local devices are GPUs that Triton compiles for."""
-    return all(
-        device.platform in ("gpu", "cuda")
-        and "cuda" in str(device.client.platform_version).lower()
-        and float(getattr(device, "compute_capability", 0)) >= 8.0
-        for device in jax.local_devices()
-    )
-
-
 @cache
-def peel_program(form: Form, longest: int) -> QueryProgram:
+def peel_program(form: Form, longest: int, launch: str = "xla") -> QueryProgram:
     """Program of a form: sums of weights of one query and several runs.
 
     Args:
-        form: of the graph; `pallas` is `packed` in one launch.
+        form: of the graph.
         longest: steps that are enough, where the data are not to be asked; else 0.
+        launch: which program peels packed graphs, as of `peel_choice`.
     """
 
     def levels(query: Any, runs: Where, shared: Any) -> Array:
@@ -302,16 +271,12 @@ def peel_program(form: Form, longest: int) -> QueryProgram:
 
         return jax.vmap(of_run)(places.order, places.inverse, places.ranks)
 
-    def pallas(query: Any, runs: Where, shared: Any) -> Array:
-        # Pallas takes a moment to import, and is for GPUs.
-        from pgcjax.kernels import peel_pallas
-
+    def in_one_launch(query: Any, runs: Where, shared: Any) -> Array:
         (graph, vertices), (documents, weights) = query, shared
         places = by_place(documents, runs, form.size)
         arrays: Any = graph.rows, graph.words, *places, vertices, weights
-        interpret = jax.local_devices()[0].platform == "cpu"  # to test it
-        statics = {"where": graph.where, "interpret": interpret}
-        return peel_pallas.peeled_overlap(*arrays, **statics)
+        statics = {"where": graph.where, "interpret": is_interpreted()}
+        return kernel(launch).peeled_overlap(*arrays, **statics)
 
     def wide(query: Any, runs: Where, shared: Any) -> Array:
         (graph, _), (documents, weights) = query, shared
@@ -322,5 +287,6 @@ def peel_program(form: Form, longest: int) -> QueryProgram:
 
         return jax.vmap(of_run)(by_vertex(documents, runs, form.size))
 
-    kernels = {"levels": levels, "packed": packed, "pallas": pallas, "wide": wide}
-    return kernels[form.name]
+    if form.name == "packed" and launch != "xla":
+        return in_one_launch
+    return {"levels": levels, "packed": packed, "wide": wide}[form.name]

@@ -130,8 +130,9 @@ def test_devices(pgcjax):
 
     done = pgcjax("devices")
     assert (done.code, done.err) == (0, "")
-    first, *rest = done.out.splitlines()
+    first, *rest, peel = done.out.splitlines()
     assert first == f"jax {jax.__version__}, {jax.default_backend()}"
+    assert peel.startswith("peel: xla (not mosaic: needs an NVIDIA GPU of ")
     assert len(rest) == jax.local_device_count()
 
 

@@ -9,9 +9,8 @@ import pytest
 from helpers.builders import graph_of, rankings_of
 from helpers.kernel_weights import telling_weights
 
-from pgcjax.engine import peel_batch, plan, tiles
+from pgcjax.engine import plan, tiles
 from pgcjax.engine.peel_batch import PeelGraphs, PeelTiles, overlap_sums
-from pgcjax.errors import UsageError
 from pgcjax.tensors.graphs import Graph
 
 
@@ -61,30 +60,6 @@ def test_queries_at_once_or_one_by_one(monkeypatch):
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     at_once = overlap_sums(graphs, rankings, weights)
     assert (at_once == one_by_one).all()
-
-
-def test_one_launch_gives_the_same(monkeypatch):
-    """The engine with the kernel for GPUs, interpreted."""
-    graphs, rankings, weights = job()
-    whole = overlap_sums(graphs, rankings, weights)
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    monkeypatch.setattr(peel_batch, "can_launch", lambda: True)
-    assert (overlap_sums(graphs, rankings, weights) == whole).all()
-
-
-def test_the_peel_that_is_asked_for(monkeypatch):
-    monkeypatch.delenv(peel_batch.VARIABLE, raising=False)
-    assert not peel_batch.in_one_launch()  # no GPU
-    monkeypatch.setenv(peel_batch.VARIABLE, "pallas")
-    with pytest.raises(UsageError, match="PGCJAX_PEEL=pallas needs an NVIDIA GPU of"):
-        peel_batch.in_one_launch()
-    monkeypatch.setattr(peel_batch, "can_launch", lambda: True)
-    for wanted, launched in (("auto", True), ("pallas", True), ("xla", False)):
-        monkeypatch.setenv(peel_batch.VARIABLE, wanted)
-        assert peel_batch.in_one_launch() == launched
-    monkeypatch.setenv(peel_batch.VARIABLE, "cuda")
-    with pytest.raises(UsageError, match="PGCJAX_PEEL=cuda: expected one of auto, xla"):
-        peel_batch.in_one_launch()
 
 
 def test_compiling_is_said_once_for_a_shape(caplog):

@@ -1,4 +1,6 @@
-"""The peel in one launch: the bits of `peel_packed`, and a Triton kernel for CUDA."""
+"""The peel in one launch: the bits of `peel_packed`, and one kernel for CUDA."""
+
+from importlib import import_module
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +12,8 @@ from helpers.strategies import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgcjax.kernels import ABSENT, peel_pallas
+from pgcjax.engine.peel_programs import kernel
+from pgcjax.kernels import ABSENT
 from pgcjax.kernels.peel_packed import MOST_DEGREE
 from pgcjax.reference.pgc import greedy_ideal
 from pgcjax.tensors.flat_runs import Documents, Where, by_place
@@ -19,18 +22,30 @@ from pgcjax.tensors.padding import lengthened, padded_size
 pytestmark = pytest.mark.usefixtures("shapes_of_users")
 
 
-def over_queries(rows, words, where, order, inverse, ranks, steps, weights, **options):
+def over_queries(
+    rows,
+    words,
+    where,
+    order,
+    inverse,
+    ranks,
+    steps,
+    weights,
+    program="triton",
+    **options,
+):
     """All queries; for each of them, one call computes all runs."""
 
     def one(rows, words, where, order, inverse, ranks, steps):
-        return peel_pallas.peeled_overlap(
+        return kernel(program).peeled_overlap(
             rows, words, order, inverse, ranks, steps, weights, where=where, **options
         )
 
     return jax.vmap(one)(rows, words, where, order, inverse, ranks, steps)
 
 
-launched = jax.jit(over_queries, static_argnames=("interpret", "block", "num_warps"))
+STATIC = ("program", "interpret", "block", "num_warps")
+launched = jax.jit(over_queries, static_argnames=STATIC)
 
 
 def tile_of(graphs, ranks, form: str, size: int):
@@ -49,7 +64,7 @@ def tile_of(graphs, ranks, form: str, size: int):
     return as_form(form, graphs, size), moving, vertices
 
 
-def launched_sums(tile, weights, *, more: int = 0, **options: int):
+def launched_sums(tile, weights, *, more: int = 0, **options):
     (fixed, moving, steps), interpret = tile, jax.default_backend() == "cpu"
     args = (*fixed, *moving, steps + np.int32(more), weights)
     with jax.enable_x64(True):
@@ -136,13 +151,36 @@ def test_degrees_at_the_limit():
     check(graphs, ranks, telling_weights(1), 16)
 
 
+def mosaic():
+    """Mosaic GPU, which needs absl; JAX 0.10 has no public interpreter of GPUs."""
+    pytest.importorskip("absl", reason="Mosaic GPU needs absl-py")
+    return import_module("jax.experimental.pallas.mosaic_gpu")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("n", "block", "warps"),
-    [(n, None, 1) for n in (16, 32, 64, 128, 192, 256, 384, 512, 768, 1024)]
-    + [(192, 32, 8)],  # each warp has runs of its own
+    ("size", "vertices", "runs", "options"),
+    [
+        (16, (5, 0), 3, {"block": 2}),  # a block that repeats the last run
+        (192, (6,), 1, {"more": 9}),  # no whole warpgroups of words, and more steps
+    ],
 )
-def test_lowers_to_one_triton_call(n, block, warps):
-    """Every size that a word can name, without a GPU; rows are completed by XLA."""
+def test_mosaic_gives_the_same_bits(size, vertices, runs, options):
+    if not hasattr(mosaic(), "InterpretGPUParams"):
+        pytest.skip(f"JAX {jax.__version__} has no public interpreter of GPUs")
+    rng = np.random.default_rng(size)
+    graphs = [judged(rng, n, 0.6) for n in vertices]
+    ranks = [ranked(rng, runs, n) for n in vertices]
+    options = {"program": "mosaic", **options}
+    sums = check(graphs, ranks, telling_weights(size), size, **options)
+    assert (sums.any(1) == (np.array(vertices) > 0)).all()
+
+
+SIZES = (16, 32, 64, 128, 192, 256, 384, 512, 768, 1024)
+
+
+def lowered_text(n: int, **options) -> str:
+    """Lower 173 queries × 1,000 runs for CUDA, without a GPU."""
     assert padded_size(n) == n
     q, runs, depth = 173, 1000, 1000
 
@@ -150,15 +188,32 @@ def test_lowers_to_one_triton_call(n, block, warps):
         return jax.ShapeDtypeStruct(shape, dtype)
 
     with jax.enable_x64(True):
-        lowered = launched.trace(
+        traced = launched.trace(
             *(of(q, n, n), of(q, n), of(q, n, dtype=jnp.bool_)),
             *[of(q, runs, n)] * 3,
             *(of(q), of(depth + 1, dtype=jnp.int64)),
-            block=block,
-            num_warps=warps,
-        ).lower(lowering_platforms=("cuda",))
-    text = lowered.as_text()
-    assert text.count("stablehlo.custom_call") == text.count("xla.gpu.triton") == 1
-    assert f"num_stages = 1 : i32, num_warps = {warps} : i32" in text
+            **options,
+        )
+        text = traced.lower(lowering_platforms=("cuda",)).as_text()
+    assert text.count("stablehlo.custom_call") == 1
     assert "stablehlo.while" not in text
     assert f"tensor<{q}x{runs}xi64>" in text
+    return text
+
+
+@pytest.mark.parametrize(
+    ("n", "block", "warps"),
+    [(n, None, 1) for n in SIZES] + [(192, 32, 8)],  # each warp has runs of its own
+)
+def test_lowers_to_one_triton_call(n, block, warps):
+    """Every size that a word can name; rows are completed by XLA."""
+    text = lowered_text(n, block=block, num_warps=warps)
+    assert text.count("xla.gpu.triton") == 1
+    assert f"num_stages = 1 : i32, num_warps = {warps} : i32" in text
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_lowers_to_one_mosaic_call(n):
+    mosaic()
+    text = lowered_text(n, program="mosaic")
+    assert text.count("@mosaic_gpu_v2") == 1
