@@ -69,10 +69,12 @@ def peeled_overlap(
     depth = weights.shape[-1] - 1
     last = jnp.sum(where, dtype=jnp.int32) - 1
     rows = removing(rows, where=where)
+    carried = isinstance(steps, int)  # else on a CPU, where that takes longer
 
     def step(i, state: tuple) -> tuple:
         word, best, back, total = state
-        place, is_sink = next_place(best, word.shape[-1])
+        key = best if carried else best_key(word)
+        place, is_sink = next_place(key, word.shape[-1])
         # What is not behind is in front: i steps placed i vertices.
         ideal = jnp.where(is_sink, back, back - last + i)
         lower = jnp.minimum(jnp.maximum(_at(ranks, place), ideal), depth)
@@ -80,11 +82,12 @@ def peeled_overlap(
         gain = _at(weights, jnp.where(i <= last, lower, depth))
         word = word - _at(rows, _at(inverse, place))
         back = back - is_sink.astype(back.dtype)
-        return word, best_key(word), back, total + gain
+        best = best_key(word) if carried else None
+        return word, best, back, total + gain
 
     start = jnp.where(where, words + order, -1)
-    state = (start, best_key(start), last, jnp.int64(0))
-    unroll = UNROLLED if isinstance(steps, int) else None
+    state = (start, best_key(start) if carried else None, last, jnp.int64(0))
+    unroll = UNROLLED if carried else None
     return jax.lax.fori_loop(0, steps, step, state, unroll=unroll)[3]
 
 
@@ -155,8 +158,8 @@ def removing(
 def best_key(word: Int32[Array, " n"]) -> Int32[Array, ""]:
     """Return the greatest key: that of the next vertex.
 
-    Loops carry it beside the words: a GPU takes the maximum where it makes the words
-    of a step, in one launch, and not where it reads them again.
+    Loops of a known number of steps carry it beside the words: a GPU takes the maximum
+    where it makes the words of a step, in one launch.
     """
     return jax.lax.platform_dependent(key_of(word), cpu=_by_halves, default=_at_once)
 
