@@ -247,7 +247,7 @@ def _elsewhere(first: np.ndarray) -> np.ndarray:
 def _packed(graphs, images, weights):
     return image.packed_overlap(
         *(graphs.rows, graphs.words, images.place, images.inverse),
-        *(images.first[images.inverse], images.place.shape[-1], weights),
+        *(images.first[images.inverse], weights),
         where=graphs.where,
     )
 

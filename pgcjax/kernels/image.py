@@ -11,7 +11,7 @@ from jaxtyping import Bool, Int, Int32, Int64
 
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.peel import ideal_ranks
-from pgcjax.kernels.peel_packed import next_place, removing
+from pgcjax.kernels.peel_packed import UNROLLED, best_key, next_place, removing
 from pgcjax.kernels.rbo import overlap
 from pgcjax.later import Array, jax, jnp
 
@@ -58,15 +58,14 @@ def packed_overlap(
     place: Int32[Array, " n"],
     inverse: Int32[Array, " n"],
     first: Int32[Array, " n"],
-    steps: Int[Array, ""] | int,
     weights: Int64[Array, " depth_plus_1"],
     *,
     where: Bool[Array, " n"],
 ) -> Int64[Array, ""]:
     """Do what `peeled_overlap` does, by the words of `peel_packed.peeled_overlap`.
 
-    A list with ties needs the whole ideal ranking: here each step writes down what it
-    placed, and the overlap is added at the end.
+    A list with ties needs the whole ideal ranking: here each step writes the key of
+    what it placed, and the overlap is added at the end.
 
     Args:
         rows: `rows[u]` is what removing u takes from every other word.
@@ -74,7 +73,6 @@ def packed_overlap(
         place: of each vertex by distance, all different.
         inverse: the vertex at each place.
         first: of the vertex at each place.
-        steps: number of vertices; more, up to n, are harmless.
         weights: of depths.
         where: True for vertices, False for padding, which has the last places.
     """
@@ -82,20 +80,20 @@ def packed_overlap(
     last = jnp.sum(where, dtype=jnp.int32) - 1
     rows = removing(rows, where=where)
 
-    def step(i, state: tuple) -> tuple:
-        word, back, firsts, ideals = state
-        at, is_sink = next_place(word)  # padding at the end, which is in no grid
-        ideal = jnp.where(is_sink, back, back - last + i)
-        return (
-            word - rows[inverse[at]],
-            back - is_sink.astype(back.dtype),
-            firsts.at[i].set(first[at]),
-            ideals.at[i].set(ideal),
-        )
+    def step(state: tuple, _) -> tuple[tuple, Array]:
+        word, best = state
+        at, _ = next_place(best, n)
+        word = word - rows[inverse[at]]
+        return (word, best_key(word)), best
 
-    none = jnp.full(n, ABSENT, jnp.int32)
-    state = (jnp.where(where, words + place, -1), last, none, none)
-    _, _, firsts, ideals = jax.lax.fori_loop(0, steps, step, state)
+    word = jnp.where(where, words + place, -1)
+    state = (word, best_key(word))
+    _, bests = jax.lax.scan(step, state, None, length=n, unroll=UNROLLED)
+    at, is_sink = next_place(bests, n)  # padding at the end, which is in no grid
+    behind = jnp.cumsum(is_sink, dtype=jnp.int32)
+    i = jnp.arange(n, dtype=jnp.int32)
+    ideals = jnp.where(is_sink, last - behind + 1, i - behind)
+    firsts = jnp.where(i <= last, first[at], ABSENT)
     shown = firsts < ABSENT
     ranks = list_ranks(firsts, ideals, where=shown)
     return overlap(ranks, ideals, weights, where=shown)

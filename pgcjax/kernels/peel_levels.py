@@ -23,6 +23,8 @@ def levelled_overlap(
 
     All runs of a query at once: in step i, each takes its i-th document, which is in
     the list of all of them. A processor computes runs side by side, but not levels.
+    Where `steps` is known, all steps are one comparison of each document with those
+    before it: a GPU starts that once, and a loop in each step.
 
     Args:
         starts: number of documents of better levels, for each level.
@@ -31,7 +33,7 @@ def levelled_overlap(
         ranks: its rank in the run.
         first: where the documents of each run begin in that list.
         count: how many there are.
-        steps: the largest count; more are harmless.
+        steps: the largest count; more are harmless. A plain number has no loop.
         weights: from `rbo.rank_weights`.
         of_vertex: level of each vertex; then `level` has vertices in place of levels.
 
@@ -41,15 +43,30 @@ def levelled_overlap(
     depth = weights.shape[-1] - 1
     levels = jnp.arange(starts.shape[-1], dtype=jnp.int32)[:, None]
 
+    def ith(i: Array, first: Array) -> tuple[Array, Array]:
+        at = jnp.minimum(first + i, level.shape[-1] - 1)
+        here = level[at]
+        if of_vertex is not None:
+            here = of_vertex.at[here].get(mode="clip")
+        return here, ranks[at]
+
+    if isinstance(steps, int):
+        i = jnp.arange(steps, dtype=jnp.int32)
+        here, rank = ith(i, first[:, None])
+        same = (here[:, :, None] == here[:, None, :]) & (i[:, None] > i)
+        ideal = jnp.sum(same, axis=2, dtype=jnp.int32)
+        ideal += starts.at[here].get(mode="clip")
+        lower = jnp.minimum(jnp.maximum(rank, ideal), depth)
+        lower = jnp.where(i < count[:, None], lower, depth)
+        return jnp.sum(weights[lower], axis=1)
+
     def step(i, state: tuple) -> tuple:
         open_places, total = state
-        at, there = jnp.minimum(first + i, level.shape[-1] - 1), i < count
-        here = (
-            level[at] if of_vertex is None else of_vertex.at[level[at]].get(mode="clip")
-        )
+        there = i < count
+        here, rank = ith(i, first)
         own_level = levels == jnp.where(there, here, -1)[None, :]
         ideal = jnp.sum(jnp.where(own_level, open_places, 0), axis=0, dtype=jnp.int32)
-        lower = jnp.where(there, jnp.maximum(ranks[at], ideal), depth)
+        lower = jnp.where(there, jnp.maximum(rank, ideal), depth)
         left = open_places + own_level.astype(open_places.dtype)
         return left, total + weights[jnp.minimum(lower, depth)]
 

@@ -20,6 +20,14 @@ MOST_VERTICES = MOST_DEGREE = 1024
 MOST_LISTED = MOST_VERTICES // 2
 """Vertices of a graph for which `runs_by_place` may lay runs out."""
 
+UNROLLED = 4
+"""Steps of a turn of a loop of as many steps as a graph has room for, as on a GPU.
+
+XLA makes one launch of each, in which it takes the rows of the steps before again from
+words that it writes once a turn; and four more of a turn. The more steps, the fewer
+launches, and the more rows.
+"""
+
 PLACES = (1 << IN) - 1
 DEGREES = (1 << (OUT - IN)) - 1
 _GONE = -(1 << 31)
@@ -48,7 +56,7 @@ def peeled_overlap(
             Places may be as many as a word has room for; each has a vertex at most.
         inverse: the vertex at each place of that order.
         ranks: rank in the run of the vertex at each place, `ABSENT` if not retrieved.
-        steps: number of vertices; more, up to n, are harmless.
+        steps: number of vertices; more, up to n, are harmless. See `UNROLLED`.
         weights: from `rbo.rank_weights`.
         where: True for vertices. Others are padding, or documents that no judgment
             of a replicate names: they keep their places, and add nothing.
@@ -61,21 +69,26 @@ def peeled_overlap(
     depth = weights.shape[-1] - 1
     last = jnp.sum(where, dtype=jnp.int32) - 1
     rows = removing(rows, where=where)
+    carried = isinstance(steps, int)  # else on a CPU, where that takes longer
 
     def step(i, state: tuple) -> tuple:
-        word, back, total = state
-        place, is_sink = next_place(word)
+        word, best, back, total = state
+        key = best if carried else best_key(word)
+        place, is_sink = next_place(key, word.shape[-1])
         # What is not behind is in front: i steps placed i vertices.
         ideal = jnp.where(is_sink, back, back - last + i)
         lower = jnp.minimum(jnp.maximum(_at(ranks, place), ideal), depth)
         # Steps after the last vertex place any: they add weights[depth], which is 0.
         gain = _at(weights, jnp.where(i <= last, lower, depth))
         word = word - _at(rows, _at(inverse, place))
-        return word, back - is_sink.astype(back.dtype), total + gain
+        back = back - is_sink.astype(back.dtype)
+        best = best_key(word) if carried else None
+        return word, best, back, total + gain
 
     start = jnp.where(where, words + order, -1)
-    state = (start, last, jnp.int64(0))
-    return jax.lax.fori_loop(0, steps, step, state)[2]
+    state = (start, best_key(start) if carried else None, last, jnp.int64(0))
+    unroll = UNROLLED if carried else None
+    return jax.lax.fori_loop(0, steps, step, state, unroll=unroll)[3]
 
 
 def runs_by_place(
@@ -142,15 +155,23 @@ def removing(
     return jnp.where(itself, _GONE, rows)
 
 
+def best_key(word: Int32[Array, " n"]) -> Int32[Array, ""]:
+    """Return the greatest key: that of the next vertex.
+
+    Loops of a known number of steps carry it beside the words: a GPU takes the maximum
+    where it makes the words of a step, in one launch.
+    """
+    return jax.lax.platform_dependent(key_of(word), cpu=_by_halves, default=_at_once)
+
+
 def next_place(
-    word: Int32[Array, " n"],
-) -> tuple[Int32[Array, ""], Bool[Array, ""]]:
-    """Choose the next vertex: its place in the run, and whether it is a sink."""
-    best = _maximum(key_of(word))
+    best: Int32[Array, "*runs"], n: int
+) -> tuple[Int32[Array, "*runs"], Bool[Array, "*runs"]]:
+    """Choose the next of n vertices: its place in the run, and whether it is a sink."""
     place, is_sink = place_of(best)
     # Deltas of what is left add up to 0, so a best key below all of delta 0 means
     # that nothing is left; then there is padding at the end, which takes nothing.
-    return jnp.where(best > -MOST_VERTICES, place, word.shape[-1] - 1), is_sink
+    return jnp.where(best > -MOST_VERTICES, place, n - 1), is_sink
 
 
 def place_of(
@@ -178,10 +199,6 @@ def _at(array: Array, place: Int32[Array, ""]) -> Array:
     """Return what is at a place. There is one: to look after that takes as long."""
     element = jnp.asarray(array).at[place]
     return element.get(mode="promise_in_bounds", wrap_negative_indices=False)
-
-
-def _maximum(x: Int32[Array, " n"]) -> Int32[Array, ""]:
-    return jax.lax.platform_dependent(x, cpu=_by_halves, default=_at_once)
 
 
 def _at_once(x: Int32[Array, " n"]) -> Int32[Array, ""]:

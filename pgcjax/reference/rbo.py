@@ -1,7 +1,7 @@
 """Rank-biased overlap, in plain Python."""
 
 from collections.abc import Sequence
-from math import log1p, sqrt
+from math import fsum, log1p, sqrt
 
 Groups = Sequence[Sequence[str]]
 
@@ -35,14 +35,14 @@ def rbo(
         return 0.0
     total = _sum(ranking, ideal, p, depth)
     if normalization == "weights":
-        return total / sum(p ** (d - 1) for d in range(1, depth + 1))
+        return total / fsum(p ** (d - 1) for d in range(1, depth + 1))
     if normalization == "one-minus-p":
         return (1 - p) * total
     return total / _sum(ideal, ideal, p, depth)
 
 
 def _sum(ranking: list[str], ideal: list[str], p: float, depth: int) -> float:
-    seen, wanted, total, shared = set(), set(), 0.0, 0
+    seen, wanted, terms, shared = set(), set(), [], 0
     for d in range(1, depth + 1):
         if d <= len(ranking):
             seen.add(ranking[d - 1])
@@ -50,8 +50,8 @@ def _sum(ranking: list[str], ideal: list[str], p: float, depth: int) -> float:
             wanted.add(ideal[d - 1])
         if d <= max(len(ranking), len(ideal)):
             shared = len(seen & wanted)
-        total += p ** (d - 1) * shared / d
-    return total
+        terms.append(p ** (d - 1) * shared / d)
+    return fsum(terms)  # `sum` rounds otherwise before Python 3.12
 
 
 def rbo_of_ties(

@@ -17,7 +17,7 @@ def _packed(fixed, moving, weights):
     (rows, start, where), (place, inverse, first) = fixed, moving
     by_place = first[inverse]
     return image.packed_overlap(
-        rows, start, place, inverse, by_place, place.shape[-1], weights, where=where
+        rows, start, place, inverse, by_place, weights, where=where
     )
 
 

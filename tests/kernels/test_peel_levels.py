@@ -1,5 +1,6 @@
 """The level path: equal to the peel on every weak order."""
 
+import jax
 import numpy as np
 from helpers.builders import form_of, form_sum, graph_of, peel_ranks
 from helpers.kernel_weights import telling_weights
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.kernels import ABSENT
+from pgcjax.kernels.peel_levels import levelled_overlap
 
 
 @given(cases(), st.data())
@@ -43,3 +45,18 @@ def test_ties_follow_the_run():
     flat = graph_of(np.zeros((4, 4), int))
     ranks = np.array([ABSENT, 2, 0, ABSENT], np.int32)
     assert form_sum(flat, ranks, weights) == 1000 + 10
+
+
+def test_a_known_number_of_steps_gives_the_same():
+    """As on a GPU: no loop, and steps beyond the longest run add nothing."""
+    rng, weights = np.random.default_rng(0), telling_weights(0, 40)
+    count = np.array([0, 9, 16, 5], np.int32)
+    first = (np.cumsum(count) - count).astype(np.int32)
+    level = rng.integers(0, 3, 30).astype(np.int32)
+    ranks = np.concatenate([np.sort(rng.permutation(40)[:n]) for n in count])
+    arrays = np.array([0, 7, 12], np.int32), level, ranks.astype(np.int32), first, count
+    with jax.enable_x64(True):
+        looped = jax.jit(levelled_overlap)(*arrays, np.int32(16), weights)
+        known = jax.jit(levelled_overlap, static_argnums=5)(*arrays, 20, weights)
+    assert len({*np.asarray(looped).tolist()}) == 4
+    assert (known == looped).all()

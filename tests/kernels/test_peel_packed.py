@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.kernels import ABSENT
-from pgcjax.kernels.peel_packed import MOST_DEGREE, next_place, peeled_overlap
+from pgcjax.kernels.peel_packed import MOST_DEGREE, best_key, peeled_overlap
 from pgcjax.reference.pgc import greedy_ideal
 
 
@@ -104,7 +104,7 @@ def test_as_many_vertices_as_a_word_can_name():
 def test_a_maximum_is_one_reduction_but_on_a_cpu():
     """A GPU reads a row by a warp, and not by a thread."""
     word = jax.ShapeDtypeStruct((5, 192), np.int32)
-    traced = jax.jit(jax.vmap(next_place)).trace(word)
+    traced = jax.jit(jax.vmap(best_key)).trace(word)
     whole = "across dimensions = [1]"
     for platform in ("cuda", "tpu", "cpu"):
         text = traced.lower(lowering_platforms=(platform,)).as_text()
