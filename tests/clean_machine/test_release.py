@@ -1,5 +1,6 @@
 """What a release needs: versions, licences, oldest dependencies, workflows."""
 
+import importlib.util
 import re
 import shutil
 import subprocess
@@ -108,3 +109,32 @@ def test_workflows_have_no_secrets_and_what_they_run_is_there():
     assert "windows-latest" in quick["strategy"]["matrix"]["os"]
     commands = [step["run"] for step in quick["steps"] if "run" in step]
     assert all(command.startswith("python -m ") for command in commands)  # no bash
+
+
+PAPER = ROOT / "docs" / "paper" / "paper.md"
+
+
+def test_the_paper_cites_what_its_bibliography_has():
+    cited = re.findall(r"@(\w+)", PAPER.read_text(encoding="utf-8").split("---", 2)[2])
+    keys = re.findall(r"^@\w+\{(\w+),$", (PAPER.parent / "paper.bib").read_text(), re.M)
+    assert {*cited} == {*keys} and len(keys) == len({*keys})
+
+
+def test_the_paper_has_sections_of_joss_and_at_most_four_pages():
+    text = PAPER.read_text(encoding="utf-8")
+    sections = ["Summary", "Statement of need", "State of the field", "Functionality"]
+    assert re.findall(r"^# (.+)$", text, re.M)[:4] == sections
+    assert 750 < len(text.split()) < 1300  # with two figures, four pages of JOSS
+
+
+def test_each_figure_of_the_paper_has_its_command():
+    figures = re.findall(
+        r"^!\[.+\]\((.+)\)\n<!-- made by: python -m (\S+)(.*) -->$",
+        text := PAPER.read_text(encoding="utf-8"),
+        re.M,
+    )
+    assert len(figures) == text.count("![") == 2
+    for figure, module, arguments in figures:
+        assert (PAPER.parent / figure).exists() and importlib.util.find_spec(module)
+        for name in re.findall(r"benchmarks/\S+json", arguments):
+            assert [*ROOT.glob(name)], name
