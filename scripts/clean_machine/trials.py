@@ -27,6 +27,7 @@ TRIALS = {
     "torture": ["scripts/torture --minutes 0.2"],
     "bench": ["scripts/bench peel --synthetic-only --shape 20x50x32 --rounds 1"],
     "reproduce": ["scripts/reproduce --chapter luo-lists --chapter xie"],
+    "release": ["scripts/release --dry-run versions build licences"],
     "readme": [],  # its blocks, which `readme_script` reads
 }
 """Commands of each trial, which has a clone of its own."""
@@ -104,11 +105,15 @@ def environment(root: Path, home: Path) -> dict[str, str]:
     }
 
 
-def readme_script(text: str) -> str:
+def readme_script(text: str, package: str = ".") -> str:
     """Put the blocks of the README into one script, in their order.
 
     Commands of scripts are trials of their own; the others are run after `pip install`
     as the README has it, beside files of the names that it uses.
+
+    Args:
+        text: of the README.
+        package: what is installed in place of `.`: a wheel.
     """
     lines = [
         "set -euxo pipefail",
@@ -123,6 +128,7 @@ def readme_script(text: str) -> str:
         for line in (code if language in ("sh", "bash") else indented).splitlines():
             command = line.strip().partition("  #")[0].rstrip()
             if command.startswith("pip install ") and not DEVICES.search(command):
+                command = re.sub(r"(?<=[ '])\.(?=$|[ \[])", package, command)
                 lines.append(f"{command} --quiet --constraint constraints.txt")
             elif command.startswith("pgcjax "):
                 lines.append(f"(cd ../files; {command})")

@@ -1,0 +1,1 @@
+"""Checks what is released: distributions, metadata, licences, dependencies."""
