@@ -6,6 +6,9 @@ have equal means; queries come in clusters, whose runs have effects of their own
 - made up: clusters of 1 to 12 queries, larger ones with larger effects; of the variance
   of a run's scores, a share is of its clusters;
 - CAsT 2019: scores of real runs, each less its mean; conversations are the population;
+- collections: runs with equal means over those that there are (these), or over all that
+  there might be (others); real ones are public matrices, runs less their means;
+- a gate whose new run is worse by the margin, by queries in clusters;
 - systems with equal means, each of some runs: those of one system differ on each query,
   and by their seed on all; a system of one run is deterministic.
 """
@@ -18,13 +21,15 @@ from pathlib import Path
 
 import click
 import numpy as np
+from scipy import stats
 
 import pgcjax
 from benchmarks.harness import Report, facts
 from benchmarks.studies.calibration import data, random_of
-from pgcjax.stats import procedures, resample, tests
+from benchmarks.studies.families import matrices
+from pgcjax.stats import gates, procedures, resample, tests
 from pgcjax.stats.matrix import Matrix
-from pgcjax.stats.structure import Repeats, clustered
+from pgcjax.stats.structure import Repeats, clustered, collected
 
 ALPHA = 0.05
 MADE_UP = ((10, 20, 0.0), (10, 20, 0.3), (10, 50, 0.0), (10, 50, 0.3), (10, 10, 0.3))
@@ -34,6 +39,11 @@ SHOWN = ("max-t", "t, Holm", "of queries: max-t", "of queries: t, Holm")
 CHECKED = 2  # families of each case, whose p is compared with that of the package
 SYSTEMS = ((3, 3), (5, 5), (1, 5), (3,) * 5, (1, 3, 3, 5))
 SEEDS = ((0.0, 0.5), (0.15, 0.3))  # sd of seeds, and query by query
+SIZES = ((50,) * 2, (50,) * 3, (50,) * 5, (20, 50, 200), (10, 100), (10,) * 5)
+OTHERS = ((50,) * 3, (50,) * 5, (50,) * 10, (50,) * 20)
+OF_COLLECTIONS = ("max-t", "two-stage bootstrap", "t of collections", "queries as one")
+MATRICES = ("nDCG", "AP", "RR")
+MARGINS = (0.1, 0.3)  # in standard deviations of a query's scores
 
 Draw = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
 
@@ -108,6 +118,112 @@ def by_max_t(x: np.ndarray, seed: int, resamples: int = 500) -> float:
     return float((1 + (drawn >= observed.max() * (1 - 1e-9)).sum()) / (1 + resamples))
 
 
+def made_collections(
+    sizes: tuple[int, ...], others: str, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Make scores of 10 runs up, and the collection of each query.
+
+    Effects of collections are normal or, of `skewed` others, exponential; of these
+    collections, they have a mean of 0 for each run.
+    """
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    if others == "skewed":
+        effect = random.exponential(0.3, (10, len(sizes)))
+    else:
+        effect = random.normal(0, 0.3, (10, len(sizes)))
+    if not others:
+        effect -= effect.mean(1, keepdims=True)
+    spread = np.linspace(0.5, 1.5, len(sizes))[of]
+    topic = random.normal(0, 1, len(of))
+    return topic + effect[:, of] + spread * random.normal(0, 1, (10, len(of))), of
+
+
+def real_collections(
+    every: list[np.ndarray], sizes: tuple[int, ...], random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw 10 runs and some topics of as many matrices: all means are 0."""
+    parts = []
+    for size in sizes:
+        x = every[random.integers(len(every))]
+        x = x[random.choice(len(x), 10, replace=len(x) < 10)]
+        x = x - x.mean(1, keepdims=True)
+        parts.append(x[:, random.integers(0, x.shape[1], size)])
+    return np.concatenate(parts, 1), np.repeat(np.arange(len(sizes)), sizes)
+
+
+def collection_levels(draw: Draw, name: str, families: int) -> list[float]:
+    """Test families of equal runs over collections: per cent where any pair differs."""
+    hits = np.zeros(len(OF_COLLECTIONS))
+    first, second = tests.all_pairs(10)
+    for i in range(families):
+        x, of = draw(random_of(f"collections {name}", i))
+        ids = [f"{c}_{k}" for k, c in enumerate(of)]
+        made, means = collected(Matrix([f"r{k}" for k in range(10)], ids, x), "_")
+        d = means[first] - means[second]
+        # Moments of the two-stage bootstrap: collections, and queries within them.
+        apart, count = made.values[first] - made.values[second], means.shape[1]
+        variance = d.var(1) / count + apart.var(1) / len(of)
+        staged = 2 * stats.norm.sf(np.abs(d.mean(1)) / np.sqrt(variance))
+        p = tests.adjust(staged, "holm").min()
+        by_t = tests.adjust(procedures.p_values(means, "t"), "holm").min()
+        hits += np.array([by_max_t(made.values, i), p, by_t, by_max_t(x, i)]) < ALPHA
+    return (100 * hits / families).tolist()
+
+
+def gate_levels(draw: Draw, margin: float, name: str, families: int) -> list[float]:
+    """Ask whether a run that is worse by the margin is not worse: per cent passed.
+
+    Returns:
+        By clusters, by clusters with plain t, and by queries.
+    """
+    passed = np.zeros(3)
+    for i in range(families):
+        x, of = draw(random_of(f"gate {name} {margin}", i))
+        ids = [f"{c}_{k}" for k, c in enumerate(of)]
+        whole = clustered(Matrix(["a", "b"], ids, x), "_").values
+        margin_of = margin * x.std()
+        ps = []
+        for values in (whole, x):
+            d, n = values[0] - values[1] - margin_of, values.shape[1]
+            moments = d.mean(), d.std(ddof=1), n
+            ps.append(gates.evidence(*moments, margin_of, "not-worse")[0])
+        d = whole[0] - whole[1]
+        ps.insert(1, stats.t.sf(d.mean() / d.std(ddof=1) * len(d) ** 0.5, len(d) - 1))
+        passed += np.array(ps) < ALPHA
+    return (100 * passed / families).tolist()
+
+
+def collections_and_gates(
+    folder: Path, families: int, report: Report
+) -> tuple[list[list], list[list]]:
+    """Simulate collections, and gates by clusters: a row for each case."""
+    rows, gated = [], []
+    nulls = [("", SIZES), ("normal", OTHERS), ("skewed", OTHERS[1:])]
+    for others, sizes in ((others, s) for others, all_ in nulls for s in all_):
+        case = f"made up, {others and 'others, ' + others or 'these'}"
+        draw = partial(made_collections, sizes, others)
+        rows.append([case, str(sizes), *collection_levels(draw, str(sizes), families)])
+        report.say(f"{case}, {sizes}: done")
+    for measure in MATRICES:
+        every = matrices(folder, measure)
+        for sizes in (SIZES[1], SIZES[3], SIZES[4]):
+            draw = partial(real_collections, every, sizes)
+            name = f"{measure} {sizes}"
+            levels = collection_levels(draw, name, families)
+            rows.append([f"real {measure}, these", str(sizes), *levels])
+            report.say(f"{name}: done")
+    cases: list[tuple[str, Draw]] = [
+        (f"made up, {n} clusters", partial(made_up, 2, n, 0.3)) for n in (10, 20, 50)
+    ]
+    for measure, x, of in conversations(folder.parent / "cast2019"):
+        cases.append((f"CAsT 2019, {measure}", partial(drawn, x, of, 2)))
+    for name, draw in cases:
+        for margin in MARGINS:
+            levels = gate_levels(draw, margin, name, 4 * families)
+            gated.append([name, margin, *levels])
+    return rows, gated
+
+
 def system_levels(
     counts: tuple[int, ...], seed: float, noise: float, families: int, queries: int = 50
 ) -> list[float]:
@@ -134,8 +250,9 @@ def system_levels(
 @click.option("--families", default=1000, show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path))
 def main(folder: Path, families: int, output: Path | None) -> None:
-    """Simulate clusters of queries, and systems of several runs."""
+    """Simulate clusters and collections of queries, gates, and systems."""
     report, rows = Report(), []
+    of_collections, gated = collections_and_gates(folder, families, report)
     for runs, clusters, share in MADE_UP:
         case = [f"made up, share {share}", runs, clusters]
         draw = partial(made_up, runs, clusters, share)
@@ -161,6 +278,16 @@ def main(folder: Path, families: int, output: Path | None) -> None:
         "the same of systems with equal means, 50 queries, of half as many",
         ["runs of each", "sd of seeds", "by query", "with repeats", "queries alone"],
         made,
+    )
+    report.table(
+        f"family-wise errors of 10 equal runs over collections, of {families}",
+        ["case", "queries of each", *OF_COLLECTIONS],
+        of_collections,
+    )
+    report.table(
+        f"gates passed by a run worse by the margin, per cent of {4 * families}",
+        ["case", "margin / sd", "by clusters", "clusters, plain t", "by queries"],
+        gated,
     )
     if output:
         command = ["python", "-m", "benchmarks.studies.structure", *sys.argv[1:]]

@@ -28,6 +28,7 @@ from pgcjax.cli.options import (
     write_table,
 )
 from pgcjax.cli.score_files import (
+    by_name,
     each_score_options,
     score_files,
     score_format_option,
@@ -44,9 +45,18 @@ if TYPE_CHECKING:
 
 _DATA = ("text", "csv", "json")  # formats that print the findings as they are
 
+_cluster_option = click.option(
+    "--cluster",
+    type=FILE,
+    metavar="FILE|MARK",
+    help="Queries that belong together, such as turns of a conversation: a file of "
+    "query_id and cluster, or a mark such as _ before which the cluster stands (31_4 "
+    "is of 31). Clusters are drawn then; compare tests them by max-t.",
+)
+
 
 @cli.command()
-@click.argument("scores", type=FILE, metavar="SCORES")
+@click.argument("scores", nargs=-1, required=True, type=FILE, metavar="SCORES…")
 @measure_option(
     "Needed if there are several; of nDCG@10,AP, both stand beside each other, and the "
     "first one ranks the runs."
@@ -74,20 +84,21 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
     help="Scores by people of some of the queries, where SCORES are by a model: "
     "findings are of human scores then, predicted with the help of the model's.",
 )
-@click.option(
-    "--cluster",
-    type=FILE,
-    metavar="FILE|MARK",
-    help="Queries that belong together, such as turns of a conversation: a file of "
-    "query_id and cluster, or a mark such as _ before which the cluster stands (31_4 "
-    "is of 31). Clusters are drawn then, by max-t.",
-)
+@_cluster_option
 @click.option(
     "--system",
     type=FILE,
     metavar="FILE|MARK",
     help="Runs that are repeats of one system, likewise: run_id and system. Systems "
     "are compared then, and repeats are drawn as queries are, by t.",
+)
+@click.option(
+    "--collections",
+    type=FILE,
+    metavar="FILE|MARK",
+    help="Which queries are of which test collection, likewise: query_id and "
+    "collection. Means are over collections then, and queries of each are drawn, by "
+    "max-t. Several SCORES are a collection each.",
 )
 @test_options
 @choice_option(
@@ -131,7 +142,7 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
 @output_option("Write runs at full precision", TABLE_SUFFIXES, "--runs-output")
 @spreadsheet_option
 def compare(
-    scores: str,
+    scores: tuple[str, ...],
     measures: list[str],
     test: str | None,
     rectify: str | None,
@@ -156,6 +167,8 @@ def compare(
     Prints runs by their means, with intervals, and letters: runs that share one do not
     differ significantly. With --baseline, arrows show which are better or worse.
     """
+    if len(scores) > 1 and options["collections"]:
+        raise click.UsageError("--collections is of one file of scores")
     test = test or ("t" if rectify or options["system"] else "max-t")
     if required and test not in ("tukey", "bootstrap"):
         raise click.UsageError("--required is of --test tukey and bootstrap")
@@ -192,7 +205,7 @@ def compare(
 
 
 def _compare(
-    scores: str,
+    scores: Sequence[str],
     measures: Sequence[str | None],
     rectify: str | None,
     reading: dict[str, Any],
@@ -204,10 +217,15 @@ def _compare(
     from pgcjax.stats.matrix import read
     from pgcjax.stats.rectified import read_human
     from pgcjax.stats.required import required_difference
+    from pgcjax.stats.structure import joined
 
     comparisons, lines = [], []
     for measure in measures:
-        matrix = read(scores, measure=measure, **reading)
+        if scores[1:]:
+            files = by_name(scores)
+            matrix, options["collections"] = joined(files, measure=measure, **reading)
+        else:
+            matrix = read(scores[0], measure=measure, **reading)
         if rectify:
             human = read_human(rectify, matrix, **reading)
             options |= {"rectify": human, "missing": reading["missing"]}
@@ -282,6 +300,7 @@ _EXITS = {"holds": 0, "fails": 4, "open": 5}
     show_default=True,
     help="How often a claim at its border may pass.",
 )
+@_cluster_option
 @format_option
 @output_option("Write the decision, and why", (".json",))
 @click.pass_context

@@ -27,7 +27,7 @@ from pgcjax.stats.findings import Comparison, tested
 from pgcjax.stats.matrix import Matrix, read
 from pgcjax.stats.procedures import FAMILY, Decision
 from pgcjax.stats.rectified import BothScores, of_both, read_human
-from pgcjax.stats.structure import Repeats, clustered
+from pgcjax.stats.structure import Repeats, borda, clustered, collected, joined
 from pgcjax.stats.tests import RunPairs, Values
 
 _QUERIES, _RUNS = 15, 200  # from which, to which max-t was simulated
@@ -40,7 +40,7 @@ _INTERVAL = {
     "t": "t",
     "wilcoxon": "signed ranks, of the pseudo-median",
 }
-_SIMULATED = {"rectify": ("t",), "system": ("t",), "cluster": ("max-t",)}
+_SIMULATED = {"rectify": "t", "system": "t", "cluster": "max-t", "collections": "max-t"}
 _INSTEAD = {
     "baseline": "give baselines=…, one name or several",
     "measures": "give measure=…, one name",
@@ -62,6 +62,7 @@ def compare(  # noqa: D417 - others are refused
     rectify: Any = None,
     cluster: Any = None,
     system: Any = None,
+    collections: Any = None,
     ranks: str = RANKS[0],
     precision: float | None = None,
     memory: str | int | None = None,
@@ -85,6 +86,8 @@ def compare(  # noqa: D417 - others are refused
         rectify: scores by people of some queries, of which all findings are then.
         cluster: of queries that belong together, as of `structure.grouped`.
         system: of runs that are repeats of one system, likewise; repeats are drawn.
+        collections: of queries, likewise: means are over collections, whose queries are
+            drawn; or True: scores are `{collection: scores}`.
         ranks: `pairs`, or `windows`: narrower ones, as of `rank_sets`, by max-t alone.
         precision: resample until no Monte-Carlo standard error of a p is larger.
         memory: bytes that intermediate results may take, or a size such as `2GB`.
@@ -95,10 +98,16 @@ def compare(  # noqa: D417 - others are refused
         DataError: the scores cannot be compared. UsageError: an argument is wrong.
     """
     given = {"rectify": rectify, "cluster": cluster, "system": system}
+    given["collections"] = collections
     test = _checked_test(measure, test, others, given, ranks, base := _names(baselines))
     with reading(memory=memory):
-        matrix = read(scores, measure=measure, missing=missing)
+        if collections is True:
+            matrix, collections = joined(scores, missing, measure=measure)
+        else:
+            matrix = read(scores, measure=measure, missing=missing)
     matrix, repeats, structure = _arranged(matrix, cluster, system)
+    if collections is not None:
+        matrix, structure["collections"] = collected(matrix, collections)
     pairs = _pairs(matrix, base)
     sampling = dict(correction=correction, resamples=resamples, alpha=alpha, seed=seed)
     work = dict(precision=precision, progress=progress, journal=journal, memory=memory)
@@ -126,13 +135,12 @@ def _checked_test(
         )
     refuse_arguments("compare", others, _INSTEAD)
     named = [name for name, value in given.items() if value is not None]
-    if "rectify" in named[:-1]:
-        raise UsageError(f"rectify does not go with {named[-1]}")
+    if named[1:] and ("rectify" in named or "collections" in named):
+        raise UsageError(f"{named[0]} does not go with {named[-1]}")
     test = test or ("t" if {"rectify", "system"} & {*named} else "max-t")
     for name in named:
-        if test not in _SIMULATED[name]:
-            held = " or ".join(map(repr, _SIMULATED[name]))
-            raise UsageError(f"{name} goes with test {held} alone, not {test!r}")
+        if test != (held := _SIMULATED[name]):
+            raise UsageError(f"{name} goes with test {held!r} alone, not {test!r}")
     check_choice("ranks", ranks, RANKS)
     if ranks != RANKS[0] and (test != "max-t" or baselines):
         raise UsageError(f"ranks={ranks!r} are of all pairs, by test 'max-t' alone")
@@ -141,9 +149,10 @@ def _checked_test(
 
 def _arranged(
     matrix: Matrix, cluster: Any, system: Any
-) -> tuple[Matrix, Repeats | None, dict[str, int]]:
+) -> tuple[Matrix, Repeats | None, dict[str, Any]]:
     """Make scores of clusters and of systems; tell of how many queries and runs."""
-    structure, repeats = {}, None
+    structure: dict[str, Any] = {}
+    repeats = None
     if cluster is not None:
         structure["queries"] = len(matrix.query_ids)
         matrix = clustered(matrix, cluster)
@@ -341,6 +350,9 @@ def _comparison(
     metadata = _metadata(matrix, made, len(table), settings)
     structure = ("queries", "clusters", "repeats")
     metadata |= {name: settings[name] for name in structure if name in settings}
+    if (of_collections := settings.get("collections")) is not None:
+        metadata["collections"] = of_collections.shape[1]
+        more_of_runs = {**more_of_runs, "borda": borda(of_collections)}
     if both:
         metadata["human_queries"] = both.queries
         metadata["human_scores"] = _mark(both.human)
@@ -429,6 +441,11 @@ def _notes(
         f"{counted(runs, 'run')}: {significant} of {counted(len(table), 'pair')} "
         f"differ significantly ({tested(metadata)})"
     ]
+    if "collections" in metadata:
+        notes.append(
+            f"means over {metadata['collections']} collections, of which other queries "
+            "are drawn: nothing is claimed of other collections"
+        )
     if len(table) > 1 and (made.test in FAMILY or corrected):
         notes.append(
             "p is for all pairs together: it depends on the runs that are compared"

@@ -31,6 +31,8 @@ def tested(settings: Mapping[str, Any]) -> str:
     queries = counted(most, "query") if least == most else f"{least} to {most} queries"
     if "human_queries" in settings:
         queries = f"{settings['human_queries']} of {queries} judged by people"
+    if "collections" in settings:
+        queries += f" of {counted(settings['collections'], 'collection')}"
     if "clusters" in settings:
         queries += f" in {counted(settings['clusters'], 'cluster')}"
     if "repeats" in settings:

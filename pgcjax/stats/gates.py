@@ -16,6 +16,7 @@ from pgcjax.io.result import Result
 from pgcjax.later import stats
 from pgcjax.stats.aligned import by_measure
 from pgcjax.stats.choices import CLAIMS
+from pgcjax.stats.structure import clustered
 from pgcjax.stats.tests import check_alpha
 
 MOST_QUERIES = 1_000_000
@@ -68,6 +69,7 @@ def gate(
     claim: str = CLAIMS[0],
     alpha: float = 0.05,
     missing: str = "own",
+    cluster: Any = None,
 ) -> GateDecision:
     """Test whether a new run is not worse than another, better, or equivalent.
 
@@ -82,6 +84,8 @@ def gate(
         alpha: error of `holds`, and of `fails`, for all measures together.
         missing: what a query does that a measure or one of the two runs lacks, as of
             `discriminate`.
+        cluster: of queries that belong together, as of `compare`; `queries` and
+            `more_queries` then count clusters.
 
     Raises:
         UsageError: an argument is wrong. DataError: a score is missing.
@@ -97,21 +101,23 @@ def gate(
     matrices, notes = by_measure(scores, measures, missing, runs=(new, against))
     rows, levels, largest = [], (alpha, alpha / len(matrices)), 0.0
     for measure, matrix in matrices.items():
-        first, second = (matrix.run_ids.index(run) for run in (new, against))
-        d = matrix.values[first] - matrix.values[second]
         largest = max(largest, float(np.abs(matrix.values).max()))
+        values = (matrix if cluster is None else clustered(matrix, cluster)).values
+        first, second = (matrix.run_ids.index(run) for run in (new, against))
+        d = values[first] - values[second]
         rows.append({"measure": measure, **_row(d, margin, claim, levels)})
     table = pd.DataFrame(rows)
     outcomes = {*table["outcome"]}
     outcome = next(o for o in ("fails", "open", "holds") if o in outcomes)
     about = {"new": new, "against": against, "margin": margin, "claim": claim}
+    about["drawn"] = noun = "query" if cluster is None else "cluster"
     why = _why(table[table["outcome"] == outcome], outcome, about)
     # A drop of the largest score on so few queries is worth the margin.
     few = int(table["queries"].min())
     missed = max(0.0, 1 - margin / largest) ** few if largest else 0.0
     if missed > alpha and outcome == "holds" and claim != "better":
-        rare = f"a drop of {largest:.3g} on 1 query in {largest / margin:.0f}"
-        rare += f" is worth the margin: {counted(few, 'query')} hold none of these"
+        rare = f"a drop of {largest:.3g} on 1 {noun} in {largest / margin:.0f}"
+        rare += f" is worth the margin: {counted(few, noun)} hold none of these"
         notes = *notes, f"{rare} with chance {missed:.2f}"
     about |= {"alpha": alpha, "outcome": outcome, "why": why, "version": __version__}
     return GateDecision(table, about, notes, outcome=outcome, why=why)
@@ -189,7 +195,7 @@ def _why(rows: pd.DataFrame, outcome: str, about: dict[str, Any]) -> str:
     claim = (_FAILS if outcome == "fails" else _HOLDS)[about["claim"]].format(**about)
     parts = [
         f"{r['measure'] or 'scores'} {r['difference']:+.4f} (from {r['low']:+.4f} to "
-        f"{r['high']:+.4f}, {counted(r['queries'], 'query')})"
+        f"{r['high']:+.4f}, {counted(r['queries'], about['drawn'])})"
         for r in rows.to_dict("records")
     ]
     text = f"{about['new']} {claim}: {', '.join(parts)}"
@@ -197,6 +203,7 @@ def _why(rows: pd.DataFrame, outcome: str, about: dict[str, Any]) -> str:
         return f"{outcome}: {text}"
     most = rows["more_queries"].max()
     number = f"{most:,}" if most < MOST_QUERIES else f"more than {MOST_QUERIES:,}"
-    estimate = f"about {number} more queries would tell in 4 of 5 cases, an estimate"
+    units = "clusters" if about["drawn"] == "cluster" else "queries"
+    estimate = f"about {number} more {units} would tell in 4 of 5 cases, an estimate"
     text += f"; {estimate} from the difference that was observed"
     return f"open: cannot be told yet whether {text}"

@@ -1,4 +1,4 @@
-"""Queries that belong together are one draw, and runs of one system its repeats."""
+"""Clusters and collections of queries, and systems of several runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int
 
-from pgcjax.errors import DataError, UsageError, listed
+from pgcjax.errors import DataError, UsageError, counted, listed
 from pgcjax.io.bytes import read_bytes
 from pgcjax.io.containers import Named, container_of, split
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import Origin, keyed, refuse
-from pgcjax.stats.matrix import Matrix
+from pgcjax.stats.matrix import Matrix, read
 from pgcjax.stats.tests import OfPairs
 
 
@@ -102,6 +102,87 @@ def clustered(matrix: Matrix, cluster: Any) -> Matrix:
     moved = (matrix.values @ member - size * means) / (len(member) - size)
     values = means + (len(names) - 1) * (moved - moved.mean(1, keepdims=True))
     return replace(matrix, query_ids=names, values=values)
+
+
+def joined(
+    scores: Mapping[str, Any], missing: str = "error", **reading: Any
+) -> tuple[Matrix, dict[str, str]]:
+    """Read the scores of several collections as one matrix, by collection/query.
+
+    Args:
+        scores: what `matrix.read` takes, by the name of the collection.
+        missing: as of `matrix.read`; a run that a collection lacks is refused, left
+            out by `drop`, and counted as 0 by `zero`.
+        reading: the rest, as of `matrix.read`.
+
+    Returns:
+        The scores, and the collection of each query.
+
+    Raises:
+        UsageError, DataError: as of `matrix.read`, or a run lacks a collection.
+    """
+    tables, notes, of, measure = [], [], {}, ""
+    for name, source in scores.items():
+        part = read(source, missing=missing, **reading)
+        ids = [f"{name}/{query}" for query in part.query_ids]
+        of |= dict.fromkeys(ids, name)
+        tables.append(pd.DataFrame(part.values, part.run_ids, ids))
+        notes += [f"{name}: {note}" for note in part.notes]
+        measure = part.measure
+    wide = pd.concat(tables, axis=1).sort_index(axis=0).sort_index(axis=1)
+    if len(lacking := wide.index[wide.isna().any(axis=1)]):
+        first = of[str(wide.columns[wide.loc[lacking[0]].isna()][0])]
+        text = f"{counted(len(lacking), 'run')} without scores of all collections"
+        if missing == "error":
+            mend = "Complete them, or choose missing drop or zero."
+            text = f"run {lacking[0]!r} has no scores; {text}"
+            raise DataError(text, where=first, mend=mend)
+        fate = "left out" if missing == "drop" else "with 0 there"
+        notes.append(f"{text}, {fate}: {listed([*lacking])}")
+        wide = wide.drop(lacking) if missing == "drop" else wide.fillna(0.0)
+    if not len(wide):
+        mend = "Compare collections that the same runs have searched."
+        raise DataError("no run has scores of all collections", mend=mend)
+    names = [*map(str, wide.index)], [*map(str, wide.columns)]
+    return Matrix(*names, wide.to_numpy(), measure, tuple(notes)), of
+
+
+def collected(
+    matrix: Matrix, collections: Any
+) -> tuple[Matrix, Float64[np.ndarray, "runs collections"]]:
+    """Make scores whose mean is that over collections, of their means.
+
+    The score of a query of collection c, one of C, with n_c of all n queries, is
+    m + n / (C n_c) sqrt(n_c / (n_c - 1)) (x - m_c): m is the mean over collections of
+    their means m_c. So the error of the mean is that of a stratified sample: other
+    queries of the same collections.
+
+    Returns:
+        The scores, and m_c.
+
+    Raises:
+        UsageError, DataError: as of `grouped`, or there is one collection only, or a
+            collection of one query.
+    """
+    names, member = _membership(matrix.query_ids, collections, "query_id", "collection")
+    size = member.sum(0)
+    if single := [name for name, n in zip(names, size, strict=True) if n < 2]:
+        mend = "Give 2 or more of each."
+        raise DataError(f"1 query of {listed(single)}", where="collection", mend=mend)
+    means = matrix.values @ member / size
+    scale = len(member) / (len(names) * np.sqrt(size * (size - 1)))
+    left = (matrix.values - means @ member.T) * (member @ scale)
+    return replace(matrix, values=means.mean(1, keepdims=True) + left), means
+
+
+def borda(means: Float64[np.ndarray, "runs collections"]) -> np.ndarray:
+    """Compute the share of other runs that a run is ahead of, over collections.
+
+    An equal one counts half. As each run meets each other one on each collection,
+    Bradley and Terry's strengths have the same order.
+    """
+    ahead = np.sign(means[:, None] - means[None]).mean(2).sum(1)
+    return (1 + ahead / max(1, len(means) - 1)) / 2
 
 
 @dataclass(frozen=True)

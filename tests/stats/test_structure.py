@@ -9,7 +9,7 @@ import pgcjax
 from pgcjax.cli import main
 from pgcjax.errors import DataError, UsageError
 from pgcjax.stats.matrix import Matrix
-from pgcjax.stats.structure import clustered
+from pgcjax.stats.structure import borda, clustered, collected
 
 SIZES = [1, 2, 5, 3, 3, 4, 2, 6, 1, 3, 2, 4, 5, 2, 3, 1]
 
@@ -183,3 +183,91 @@ def test_the_verb_takes_clusters_and_systems(
     made = pgcjax.compare(scores(SIZES), **{option: value})
     found = pd.read_csv("pairs.csv", comment="#")
     pd.testing.assert_frame_equal(found, made.table, check_dtype=False)
+
+
+def test_means_are_over_collections_and_errors_of_a_stratified_sample():
+    given = matrix([30, 6, 12])
+    made, means = collected(given, "_")
+    parts = np.split(given.values, [30, 36], axis=1)
+    assert means.T == pytest.approx(np.array([part.mean(1) for part in parts]))
+    assert made.values.mean(1) == pytest.approx(means.mean(1))
+    d = [part[0] - part[1] for part in parts]
+    variance = sum(part.var(ddof=1) / len(part) for part in d) / 9
+    error = (made.values[0] - made.values[1]).var() / made.values.shape[1]
+    assert error == pytest.approx(variance)
+
+
+def test_borda_counts_who_is_ahead_on_each_collection():
+    means = np.array([[0.9, 0.1], [0.5, 0.5], [0.1, 0.5]])
+    assert borda(means) == pytest.approx([0.5, 0.625, 0.375])
+
+
+def by_collection(lacking: str | None = None) -> dict[str, pd.DataFrame]:
+    """Scores of two collections whose queries have the same ids."""
+    parts = {}
+    for name, sizes in (("old", [20]), ("new", [8])):
+        rows = scores(sizes).melt("run_id", var_name="query_id")
+        parts[name] = rows[(rows["run_id"] != lacking) | (name == "old")]
+    return parts
+
+
+def test_several_collections_are_compared_by_their_mean(tmp_path, monkeypatch, capsys):
+    parts = by_collection()
+    found = pgcjax.compare(parts, collections=True)
+    means = [part.groupby("run_id")["value"].mean() for part in parts.values()]
+    runs = found.runs.set_index("run_id")
+    assert runs["mean"].tolist() == pytest.approx((sum(means) / 2).tolist())
+    assert "28 queries of 2 collections" in found.notes[0]
+    assert "nothing is claimed of other collections" in found.notes[1]
+    rows = [part.assign(query_id=n + "/" + part.query_id) for n, part in parts.items()]
+    one = pgcjax.compare(pd.concat(rows), collections="/")
+    pd.testing.assert_frame_equal(one.table, found.table)
+    monkeypatch.chdir(tmp_path)
+    for name, part in parts.items():
+        part.to_csv(f"{name}.csv", index=False)
+    with pytest.raises(SystemExit) as done:
+        main(["compare", "old.csv", "new.csv", "-o", "pairs.csv"])
+    assert not done.value.code, capsys.readouterr().err
+    pairs = pd.read_csv("pairs.csv", comment="#")
+    pd.testing.assert_frame_equal(pairs, found.table, check_dtype=False)
+
+
+def test_a_run_that_lacks_a_collection():
+    parts = by_collection(lacking="c")
+    with pytest.raises(DataError, match="new: run 'c' has no scores; 1 run without"):
+        pgcjax.compare(parts, collections=True)
+    left = pgcjax.compare(parts, collections=True, missing="drop")
+    assert left.runs["run_id"].tolist() == ["a", "b"]
+    assert any("left out: c" in note for note in left.notes)
+    zero = pgcjax.compare(parts, collections=True, missing="zero")
+    whole = pgcjax.compare(by_collection(), collections=True)
+    assert zero.runs["mean"][:2].tolist() == whole.runs["mean"][:2].tolist()
+    half = parts["old"].query("run_id == 'c'")["value"].mean() / 2
+    assert zero.runs["mean"][2] == pytest.approx(half)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"collections": {n: n for n in scores(SIZES).columns}}, "1 query of 0_0"),
+        ({"collections": "_", "cluster": "_"}, "cluster does not go with collections"),
+        ({"collections": "_", "test": "t"}, "collections goes with test 'max-t' alone"),
+    ],
+)
+def test_wrong_collections_are_named(given, message):
+    with pytest.raises((DataError, UsageError), match=message):
+        pgcjax.compare(scores(SIZES), **given)
+
+
+def test_a_gate_draws_clusters():
+    asked = {"new": "a", "against": "b", "margin": 0.05}
+    given = {"x": scores(SIZES)}
+    found = pgcjax.gate(given, **asked, cluster="_").table.iloc[0]
+    plain = pgcjax.gate(given, **asked).table.iloc[0]
+    made = clustered(matrix(SIZES), "_").values
+    d = made[0] - made[1]
+    error = np.sqrt((d.var(ddof=1) + 4 * 0.05**2) / len(d))
+    assert found["difference"] == pytest.approx(plain["difference"])
+    assert (found["queries"], plain["queries"]) == (16, 47)
+    assert found["low"] == pytest.approx(d.mean() - stats.t.isf(0.05, 15) * error)
+    assert found["low"] < plain["low"]
