@@ -18,7 +18,7 @@ _BEAM_WORK = 1e7
 _AT_ONCE = 2**20  # sets in memory
 
 Sets = Int[np.ndarray, "sets changes"]
-"""Which changes each set has, by number."""
+"""Which changes each set has, by number; those behind the last are -1."""
 
 
 class ChangedVotes(NamedTuple):
@@ -40,9 +40,11 @@ class ChangedVotes(NamedTuple):
 
     def after(self, sets: Sets) -> Counts:
         """Count votes as each set of changes leaves them."""
-        counts, rows = np.tile(self.counts, (len(sets), 1)), np.arange(len(sets))
-        for i, change in enumerate(sets.T):
-            before = (sets[:, :i] == change[:, None]).sum(1)
+        counts = np.tile(self.counts, (len(sets), 1))
+        for i in range(sets.shape[1]):
+            rows = np.flatnonzero(sets[:, i] >= 0)
+            change = sets[rows, i]
+            before = (sets[rows, :i] == change[:, None]).sum(1)
             counts[rows, self.fewer[change, before]] -= 1
             if self.more is not None:
                 counts[rows, self.more[change, before]] += 1
@@ -189,7 +191,7 @@ class ChangedScores:
         self.query, self._vanish, self.exact, self.work = query, vanish, 0, 0
         start = query.difference, np.zeros(0, int)
         self.extremes = [(start, start)]
-        self._beams = {LOW: [start[1][None]], HIGH: [start[1][None]]}
+        self._beams = {side: [(start[0], start[1][None])] for side in (LOW, HIGH)}
         self.most = max(0, int(query.times.sum()) - remain)
         one = max(1, self.query.size**2 * len(query.times))
         self._width = int(min(max(_BEAM_WORK // one, 1), _BEAM))
@@ -197,7 +199,17 @@ class ChangedScores:
 
     def score(self, sets: Sets) -> np.ndarray:
         """Score sets of equally many changes, and keep the extremes."""
-        d = self.query.differences(sets)
+        return self._keep(sets, self.query.differences(sets))
+
+    def score_first(self, changes: Int[np.ndarray, " changes"]) -> np.ndarray:
+        """Score the sets of the first, the first two, … changes."""
+        first = np.tri(len(changes), dtype=bool)
+        d = self.query.differences(np.where(first, changes, -1))
+        for size in range(1, len(changes) + 1):
+            self._keep(changes[None, :size], d[size - 1 : size])
+        return d
+
+    def _keep(self, sets: Sets, d: np.ndarray) -> np.ndarray:
         self.work += len(sets) * self.query.size**2
         while len(self.extremes) <= sets.shape[1]:
             self.extremes.append(self.extremes[-1])
@@ -239,27 +251,32 @@ class ChangedScores:
                 self.score(some)
         self.exact = level
 
-    def chain(self, side: int, level: int) -> Sets:
-        """Return sets of so many changes, each best after the ones before.
+    def chain(self, side: int, level: int) -> tuple[float, np.ndarray] | None:
+        """Return the greedy set of so many changes, and its difference; None if none.
 
-        The first set is the greedy one: to the greedy set of one change less, the best
-        change was added. The others are the best that were found beside it.
+        To the greedy set of one change less, the best change was added. The search goes
+        on from it, and from the best sets that were found beside it.
         """
         beams = self._beams[side]
-        while len(beams) <= min(level, self.most) and len(beams[-1]):
-            sets = _grown(beams[-1], self.query.times)
+        while len(beams) <= min(level, self.most) and len(beams[-1][1]):
+            before = beams[-1][1]
+            sets = _grown(before, self.query.times)
             if not len(sets):
-                beams.append(sets)
+                beams.append((0.0, sets))
                 break
             value = side * (self.single if len(beams) == 1 else self.score(sets))
             # Rows of the greedy set are in front.
-            own = len(_grown(beams[-1][:1], self.query.times))
+            own = len(_grown(before[:1], self.query.times))
             order = np.argsort(-value, kind="stable")
             first = int(value[:own].argmax()) if own else int(order[0])
             _, once = np.unique(np.sort(sets[order], 1), axis=0, return_index=True)
             order = order[np.sort(once)][: self._width]
-            beams.append(sets[[first, *order[order != first]]])
-        return beams[level] if level < len(beams) else beams[-1][:0]
+            best = sets[[first, *order[order != first]]]
+            beams.append((float(side * value[first]), best))
+        if level >= len(beams) or not len(beams[level][1]):
+            return None
+        difference, sets = beams[level]
+        return difference, sets[0]
 
     def gains(self, by: Relaxation, most: int, proven: bool) -> np.ndarray:
         """Return by how much 0, 1, … changes raise a sum: what was found, or a bound.

@@ -386,10 +386,8 @@ class Search:
 
     def _after(self, number: int, side: int, level: int) -> tuple[float, np.ndarray]:
         """Return the greedy set of so many changes of a query, and its difference."""
-        sets = self.queries[number].chain(side, level)[:1]
-        if not len(sets):
-            return -side * np.inf, np.zeros(0, int)
-        return float(self.queries[number].query.differences(sets)[0]), sets[0]
+        greedy = self.queries[number].chain(side, level)
+        return greedy or (-side * np.inf, np.zeros(0, int))
 
     def ranked(self, side: int) -> None:
         """Make the single changes of the largest effects together (as AMIP does)."""
@@ -405,14 +403,19 @@ class Search:
                 if g > 0
             ]
         limit = self.most if self.count is None else self.count - 1
-        sets = [np.zeros(0, int) for _ in self.queries]
-        d = [of.query.difference for of in self.queries]
+        sets, taken = [np.zeros(0, int) for _ in self.queries], []
         for _, number, change in sorted(rows)[:limit]:
-            if len(sets[number]) == self.queries[number].most:
-                continue
-            sets[number] = np.append(sets[number], change)
-            d[number] = float(self.queries[number].score(sets[number][None])[0])
-            self.try_sets([*sets], d)
+            if len(sets[number]) < self.queries[number].most:
+                sets[number] = np.append(sets[number], change)
+                taken.append(number)
+        d = [of.query.difference for of in self.queries]
+        first = [of.score_first(x) for of, x in zip(self.queries, sets, strict=True)]
+        sizes = [0] * len(sets)
+        for number in taken:
+            sizes[number] += 1
+            d[number] = float(first[number][sizes[number] - 1])
+            pairs = zip(sets, sizes, strict=True)
+            self.try_sets([changes[:size] for changes, size in pairs], d)
 
     def run(self, work: float) -> None:
         """Search until both bounds meet, or the work is spent."""
