@@ -27,8 +27,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from pgcjax.engine.changed_graphs import ChangedQuery
-from pgcjax.engine.changed_scores import HIGH, LOW, ChangedScores, Relaxation
+from pgcjax.engine.changed_scores import (
+    HIGH,
+    LOW,
+    ChangedQuery,
+    ChangedScores,
+    ChangedVotes,
+    Relaxation,
+)
 from pgcjax.engine.explainer import Explainer, no_run
 from pgcjax.engine.request import runs_of
 from pgcjax.engine.variant_batch import VariantGraphs, check_variants
@@ -150,7 +156,7 @@ class ChangedJudgments:
         check_variants(explainer.member, f"{change} judgments")
         self.explainer, self.change = explainer, change
         table = explainer.request.tables["preferences"].reset_index(drop=True)
-        self.votes, self._single, _ = turned(table)
+        self.votes = turned(table)[0]
         self._rows, self._count = alike(table), len(table)
         self._graphs = VariantGraphs(explainer.member, self.votes)
         several = self.votes.judgments[: len(table)] > 1
@@ -169,20 +175,27 @@ class ChangedJudgments:
     def searched(self, runs: Sequence[str], remain: int = 0) -> list[ChangedScores]:
         """Lay out the queries for two runs; some judgments of each may remain."""
         out = []
-        for number, query in enumerate(self.explainer.query_ids):
-            items = self.items(query)
-            counts = np.zeros((1, 0), np.int64)
-            if query in self.votes.rows:
-                counts = self.counts(query, np.zeros(0, int))
-                single = self._single.counts(query, slice(0, len(items)))
-                if self.change == CHANGES[0]:
-                    single = single * (self.votes.rows[query] < self._count)
-                counts = np.concatenate([counts, single])
+        for query in self.explainer.query_ids:
             rankings = [self.explainer.ranking(run, query) for run in runs]
-            times = np.array([*map(len, items)], int)
-            of = ChangedQuery(self._graphs, number, query, counts, times, rankings)
+            of = ChangedQuery(
+                self._graphs.of_query(query), query, self._of(query), rankings
+            )
             out.append(ChangedScores(of, self.change == CHANGES[0], remain))
         return out
+
+    def _of(self, query: str) -> ChangedVotes:
+        """Find the votes of a query that its changes make count more, or less."""
+        items = self.items(query)
+        rows = self.votes.rows.get(query, np.zeros(0, int))
+        place = np.zeros(2 * self._count, int)
+        place[rows] = np.arange(len(rows))
+        times = np.array([*map(len, items)], int)
+        fewer = np.zeros((len(items), times.max(initial=0)), int)
+        for change, item in zip(fewer, items, strict=True):
+            change[: len(item)] = item
+        more = place[fewer + self._count] if self.change == CHANGES[1] else None
+        counts = np.where(rows < self._count, self.votes.judgments[rows], 0)
+        return ChangedVotes(counts, times, place[fewer], more)
 
     def chosen(self, query: str, changes: np.ndarray) -> np.ndarray:
         """Return the rows of the judgments of a set of changes."""
@@ -192,16 +205,6 @@ class ChangedJudgments:
             rows.append(items[change][places[change]])
             places[change] += 1
         return np.array(rows, int)
-
-    def counts(self, query: str, changes: np.ndarray) -> np.ndarray:
-        """Count the votes of a query as a set of changes leaves them: one row."""
-        of_query = self.votes.rows[query]
-        counts = np.where(of_query < self._count, self.votes.judgments[of_query], 0)
-        for row in self.chosen(query, changes).tolist():
-            counts[of_query == row] -= 1
-            if self.change == CHANGES[1]:
-                counts[of_query == row + self._count] += 1
-        return counts[None]
 
     @property
     def total(self) -> int:
@@ -245,7 +248,7 @@ class ChangedJudgments:
         pairs = zip(search.queries, search.sets, strict=True)
         d = [of.query.differences(changes[None])[0] for of, changes in pairs]
         expected = pd.Series(d, self.explainer.query_ids)
-        new = self.replayed(search.sets).differences(first, other)
+        new = self.replayed(search).differences(first, other)
         new = new.reindex(expected.index).fillna(0.0)
         if not (new == expected).all() or not search.question.overturned(
             new.to_numpy()
@@ -256,10 +259,12 @@ class ChangedJudgments:
                 "with the data"
             )
 
-    def replayed(self, sets: Sequence[np.ndarray]) -> Explainer:
+    def replayed(self, search: Search) -> Explainer:
         """Read the judgments with all changes made, for the same runs."""
-        of = dict(zip(self.explainer.query_ids, sets, strict=True))
-        changed = Variants([0], lambda query, _: self.counts(query, of[query]))
+        pairs = zip(search.queries, search.sets, strict=True)
+        counts = [of.query.votes.after(changes[None]) for of, changes in pairs]
+        by = dict(zip(self.explainer.query_ids, counts, strict=True))
+        changed = Variants([0], lambda query, _: by[query])
         return self.explainer.with_preferences(self.votes.of_variant(changed, 0))
 
 
@@ -381,10 +386,8 @@ class Search:
 
     def _after(self, number: int, side: int, level: int) -> tuple[float, np.ndarray]:
         """Return the greedy set of so many changes of a query, and its difference."""
-        sets = self.queries[number].chain(side, level)[:1]
-        if not len(sets):
-            return -side * np.inf, np.zeros(0, int)
-        return float(self.queries[number].query.differences(sets)[0]), sets[0]
+        greedy = self.queries[number].chain(side, level)
+        return greedy or (-side * np.inf, np.zeros(0, int))
 
     def ranked(self, side: int) -> None:
         """Make the single changes of the largest effects together (as AMIP does)."""
@@ -400,14 +403,19 @@ class Search:
                 if g > 0
             ]
         limit = self.most if self.count is None else self.count - 1
-        sets = [np.zeros(0, int) for _ in self.queries]
-        d = [of.query.difference for of in self.queries]
+        sets, taken = [np.zeros(0, int) for _ in self.queries], []
         for _, number, change in sorted(rows)[:limit]:
-            if len(sets[number]) == self.queries[number].most:
-                continue
-            sets[number] = np.append(sets[number], change)
-            d[number] = float(self.queries[number].score(sets[number][None])[0])
-            self.try_sets([*sets], d)
+            if len(sets[number]) < self.queries[number].most:
+                sets[number] = np.append(sets[number], change)
+                taken.append(number)
+        d = [of.query.difference for of in self.queries]
+        first = [of.score_first(x) for of, x in zip(self.queries, sets, strict=True)]
+        sizes = [0] * len(sets)
+        for number in taken:
+            sizes[number] += 1
+            d[number] = float(first[number][sizes[number] - 1])
+            pairs = zip(sets, sizes, strict=True)
+            self.try_sets([changes[:size] for changes, size in pairs], d)
 
     def run(self, work: float) -> None:
         """Search until both bounds meet, or the work is spent."""

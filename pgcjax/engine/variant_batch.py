@@ -7,6 +7,7 @@ that count the same in all variants of a block are laid out with the grades.
 
 import math
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cache, partial
 from itertools import product
@@ -17,6 +18,7 @@ from jaxtyping import Bool, Float64, Int, Int32, Int64
 
 from pgcjax.engine import plan, tiles
 from pgcjax.engine.batch import Batch, Member
+from pgcjax.engine.score_parts import of_queries
 from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import DataError, Progress, UsageError
 from pgcjax.io.weights import UNIT, by_sides, in_parts
@@ -129,6 +131,13 @@ class VariantGraphs:
         none = np.zeros(len(graph), bool)
         graded = none if graph.levels is None else graph.levels >= 0
         return VoteEdges(vote, pairs, likely, alone.edges(), graded)
+
+    def of_query(self, query: str) -> "VariantGraphs":
+        """Keep the graph of one query."""
+        one, docs = copy(self), self.member.tensors.docs
+        one.member = of_queries(self.member, [query])
+        one.edges = [self.edges[[*docs].index(query)]]
+        return one
 
     def amounts(self, query: str, edges: VoteEdges, counts: Counts) -> Amounts:
         """Compute what each edge counts in some variants.
