@@ -10,6 +10,10 @@ from pgcjax.tensors.padding import least
 BUDGET = 256 * 2**20
 """Bytes that the arrays of one tile may take."""
 
+ON_GPU = 2, 16
+"""Queries and runs of a tile on a GPU, times those of a CPU: a call takes .3 ms there,
+as long as an H100 takes to peel 170 documents of 15,000 pairs of a query and a run."""
+
 PER_WORD = 3e-9
 """Seconds that a step of the peel takes for a vertex, of the order of."""
 
@@ -77,6 +81,7 @@ def tile(
     devices: int = 1,
     budget: int = BUDGET,
     most: int = BUDGET,
+    on_gpu: bool = False,
 ) -> tuple[int, int]:
     """Choose how many queries and runs of one padded size are computed at once.
 
@@ -91,13 +96,19 @@ def tile(
         devices: the number of queries is a multiple of it.
         budget: bytes.
         most: bytes of what does not depend on the run, unless one query has more.
+        on_gpu: whether tiles are `ON_GPU` times as large, if memory allows.
 
     Returns:
         Queries, a power of 2 times `devices`, and runs, a multiple of 4.
     """
-    at_once = runs_at_once(runs)
+    more_queries, more_runs = ON_GPU if on_gpu else (1, 1)
+    most_queries = more_queries * settings.queries
+    at_once = runs_at_once(runs, more_runs)
+    while more_runs > 1 and per_query + at_once * per_pair > budget // devices:
+        more_runs //= 2
+        at_once = runs_at_once(runs, more_runs)
     afford = budget // (per_query + at_once * per_pair) // devices
-    afford = max(1, min(afford, most // max(1, per_query), settings.queries))
+    afford = max(1, min(afford, most // max(1, per_query), most_queries))
     each = min(max(-(-queries // devices), least().queries), afford)
     power = 1 << (each - 1).bit_length()
     return devices * (power if power <= afford else power // 2), at_once
@@ -147,9 +158,9 @@ class MemoryLimits:
         return min(BUDGET, self.memory // 8)
 
 
-def runs_at_once(runs: int) -> int:
-    """Choose the number of runs in a tile: a multiple of 4."""
-    return min(settings.runs, -(-max(runs, least().runs) // 4) * 4)
+def runs_at_once(runs: int, more: int = 1) -> int:
+    """Choose the number of runs in a tile, a multiple of 4: `more` times as many."""
+    return min(more * settings.runs, -(-max(runs, least().runs) // 4) * 4)
 
 
 def side_by_side(queries: int, runs: int, size: int) -> tuple[int, int]:

@@ -187,6 +187,7 @@ def _tile(batch: TileBatch, size: Any, queries: int) -> tuple[int, int]:
         devices=local_device_count(),
         budget=batch.budget,
         most=plan.settings.tile if in_turn else batch.budget,
+        on_gpu=default_backend() == "gpu",
     )
 
 

@@ -4,6 +4,9 @@ from jaxtyping import Int, Int32, Int64
 
 from pgcjax.later import Array, jax, jnp
 
+MOST_AT_ONCE = 64
+"""Steps that a GPU takes at once, if their number is known; more go by a loop."""
+
 
 def levelled_overlap(
     starts: Int32[Array, " levels"],
@@ -23,8 +26,8 @@ def levelled_overlap(
 
     All runs of a query at once: in step i, each takes its i-th document, which is in
     the list of all of them. A processor computes runs side by side, but not levels.
-    Where `steps` is known, all steps are one comparison of each document with those
-    before it: a GPU starts that once, and a loop in each step.
+    Where `steps` is known and small, all steps are one comparison of each document with
+    those before it: a GPU starts that once, and a loop in each step.
 
     Args:
         starts: number of documents of better levels, for each level.
@@ -33,7 +36,7 @@ def levelled_overlap(
         ranks: its rank in the run.
         first: where the documents of each run begin in that list.
         count: how many there are.
-        steps: the largest count; more are harmless. A plain number has no loop.
+        steps: the largest count; more are harmless. See `MOST_AT_ONCE`.
         weights: from `rbo.rank_weights`.
         of_vertex: level of each vertex; then `level` has vertices in place of levels.
 
@@ -50,7 +53,7 @@ def levelled_overlap(
             here = of_vertex.at[here].get(mode="clip")
         return here, ranks[at]
 
-    if isinstance(steps, int):
+    if isinstance(steps, int) and steps <= MOST_AT_ONCE:
         i = jnp.arange(steps, dtype=jnp.int32)
         here, rank = ith(i, first[:, None])
         same = (here[:, :, None] == here[:, None, :]) & (i[:, None] > i)

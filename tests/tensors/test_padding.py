@@ -43,9 +43,10 @@ def test_blank_arrays_begin_where_xla_takes_them():
     st.sampled_from([1, 8]),
     st.sampled_from([1, 2**20, 2**28]),
     st.sampled_from([1, 2**18, 2**28]),
+    st.booleans(),
 )
 def test_tiles_fit_the_budget_or_are_as_small_as_can_be(
-    queries, runs, per_query, per_pair, devices, budget, most
+    queries, runs, per_query, per_pair, devices, budget, most, on_gpu
 ):
     q, r = plan.tile(
         queries,
@@ -55,11 +56,13 @@ def test_tiles_fit_the_budget_or_are_as_small_as_can_be(
         devices=devices,
         budget=budget,
         most=most,
+        on_gpu=on_gpu,
     )
-    assert r % 4 == 0 and r <= 64 and (r < runs + 4 or r == 4)
+    more_queries, more_runs = plan.ON_GPU if on_gpu else (1, 1)
+    assert r % 4 == 0 and r <= 64 * more_runs and (r < runs + 4 or r == 4)
     each = q // devices
     assert q == each * devices and each & (each - 1) == 0
-    assert each <= 32 and each < 2 * -(-queries // devices)
+    assert each <= 32 * more_queries and each < 2 * -(-queries // devices)
     assert q * (per_query + r * per_pair) <= budget or q == devices
     assert each * per_query <= most or each == 1
 
