@@ -122,7 +122,7 @@ def _warn_once(line: str) -> None:
 
 
 def _failure(program: PeelProgram, size: int) -> str:
-    """Tell in a line why a kernel does not peel here; '' if it does."""
+    """Return in a line why a kernel does not peel here; '' if it does."""
     try:
         total, right = _chain_sums(kernel(program.name), size)
     except Exception as error:  # whatever a compiler raises: another one can do it
