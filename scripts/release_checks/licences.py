@@ -20,8 +20,8 @@ _COPYLEFT = ("GPL", "GNU ")
 _TEXT = """\
 # Licences
 
-After this page you can name the licence of all that `pip install pgcjax` brings: pgcjax is
-[Apache-2.0](https://www.apache.org/licenses/LICENSE-2.0), its data are CC0-1.0.
+After this page you can name the licence of all that `pip install pgcjax` brings.
+pgcjax is [Apache-2.0](https://www.apache.org/licenses/LICENSE-2.0), its data CC0-1.0.
 
 The table lists all dependencies, and theirs, on Linux with Python 3.11, as their
 metadata state. Extras, such as `pgcjax[plots]`, bring more. This page is made by
