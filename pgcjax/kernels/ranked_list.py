@@ -13,6 +13,10 @@ from jaxtyping import Bool, Float, Int, Int32, Num, Shaped
 
 from pgcjax.later import Array, jax, jnp, lax
 
+_FEW = 32
+"""Terms that a thread of a GPU adds up by itself. With all of them in one launch, it
+has no registers for 256, and no two threads read what lies side by side."""
+
 
 class RankedList(NamedTuple):
     """The judged documents that a run retrieved for a query, best first.
@@ -53,11 +57,17 @@ def _traced_once(kernel: Callable[..., Array], **settings: Any) -> Callable[...,
 
 
 def _tree_sum(x: Array) -> Array:
+    return lax.platform_dependent(x, cpu=_halved, default=partial(_halved, stop=_FEW))
+
+
+def _halved(x: Array, stop: int = 0) -> Array:
     size = 1 << max(0, x.shape[-1] - 1).bit_length()
     x = jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, size - x.shape[-1])])
     while size > 1:
         size //= 2
         x = x[..., :size] + x[..., size:]
+        if size == stop:
+            x = lax.optimization_barrier(x)
     return x[..., 0]
 
 
