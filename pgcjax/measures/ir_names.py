@@ -33,6 +33,8 @@ class Name:
         required: parameters without which its tools do not compute it.
         least: the lowest cutoff at which it is equal.
         differs: why no spelling here is equal, or "".
+        published: whether the number here is that of its authors' own program: who
+            writes the name means that one, and is not warned of ir_measures.
         tells: the parameter here with which the name means one number only, or "".
         aliases: its other names there.
         examples: parameters with which it is listed.
@@ -51,6 +53,7 @@ class Name:
     required: tuple[str, ...] = ()
     least: int = 1
     differs: str = ""
+    published: bool = False
     tells: str = ""
     aliases: tuple[str, ...] = ()
     examples: tuple[Mapping[str, Any], ...] = ({},)
@@ -137,6 +140,7 @@ NAMES = (
         same=("p", "normalize"),
         differs="looks as deep as the longer of run and ideal ranking: Compat(depth=N) "
         "here for runs of N documents",
+        published=True,
         tells="depth",
     ),
     Name(
@@ -332,6 +336,11 @@ def _needed(row: Name) -> set[str]:
     return {*row.required, *([_at(row)] if row.cutoff in ("must", "level") else [])}
 
 
+def _is_published(text: str) -> bool:
+    row = _BY_NAME.get(parse(text).name)
+    return row is not None and row.published
+
+
 def warn_of_other_numbers(measures: Any) -> None:
     """Warn in one line of measures that are another number elsewhere: once of each.
 
@@ -340,6 +349,7 @@ def warn_of_other_numbers(measures: Any) -> None:
     """
     texts = [measures] if isinstance(measures, str) else measures or ()
     names = (text for text in texts if isinstance(text, str) and not is_preset(text))
+    names = (text for text in names if not _is_published(text))
     other_numbers = {text: other_number(text) for text in names}
     new = {
         text: note for text, note in other_numbers.items() if note and text not in SAID
