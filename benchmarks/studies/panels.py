@@ -6,7 +6,11 @@ answers: one worker's vote is left out of each pair in turn, and counted is how 
 what the others say together agrees with it (its gold labels are made of the same votes,
 so they would prove nothing). On Deep Learning 2021, people and GPT-4o judge the same
 pairs: counted is how often judgments agree with the order of NIST's grades, which
-neither made.
+neither made. Simulated panels have judges of known discrimination (log-normal), who
+judge one share of all pairs of 20 queries with 6 documents (strengths of standard
+deviation 1.5): estimates are compared with the truth, both centred within the panel, as
+only their ratios mean anything, also those at the mode of discriminations and strengths
+together; and judgments with the true order.
 """
 
 import sys
@@ -19,14 +23,24 @@ import click
 import numpy as np
 import pandas as pd
 from scipy import stats
+from scipy.special import expit
 
 import pgcjax
 from benchmarks.harness import Report, facts
+from benchmarks.studies.calibration import data
+from pgcjax.judging.bradley_terry import compared_votes, fit_strengths
+from pgcjax.judging.models import PRIOR
 
-DATA = Path(__file__).parents[3] / "shared/data"
+DATA = data().parent
 ASPECT = "quality_overall"
 MODEL = "model"
 SIDES = ["query_id", "doc_id", "other_doc_id"]
+QUERIES, DOCUMENTS = 20, 6
+PANELS = (  # judges, share of pairs, standard deviation of log discrimination
+    *((judges, share, 0.7) for share in (1.0, 0.3) for judges in (3, 4, 6)),
+    (4, 1.0, 0.3),
+    (4, 1.0, 1.2),
+)
 
 
 def cragc() -> pd.DataFrame:
@@ -147,13 +161,79 @@ def dl21(methods: Sequence[str]) -> tuple[list[list[Any]], list[list[Any]]]:
     return rows, orders
 
 
+def simulated(
+    rng: np.random.Generator, judges: int, share: float, spread: float
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Make votes of a panel, lower documents first: True where the first is better."""
+    log_d = rng.normal(0, spread, judges)
+    low, high = np.triu_indices(DOCUMENTS, 1)
+    shape = judges, QUERIES, len(low)
+    strengths = rng.normal(0, 1.5, (QUERIES, DOCUMENTS))
+    gaps = np.broadcast_to(strengths[:, low] - strengths[:, high], shape)
+    judge, query, pair = np.nonzero(rng.random(shape) < share)
+    gap = gaps[judge, query, pair]
+    won = rng.random(len(gap)) < expit(np.exp(log_d)[judge] * gap)
+    sides = [np.char.add("d", side.astype(str))[pair] for side in (low, high)]
+    columns = (query.astype(str), *sides, judge.astype(str), 2 * won - 1, gap > 0)
+    names = [*SIDES, "judge", "preference", "better"]
+    return pd.DataFrame(dict(zip(names, columns, strict=True))), log_d
+
+
+def recovered(case: tuple[int, float, float], worlds: int, seed: int) -> list[Any]:
+    """Compare discriminations and judgments of simulated panels with the truth."""
+    rng, logs, right = np.random.default_rng((seed, PANELS.index(case))), [], []
+    for _ in range(worlds):
+        votes, log_d = simulated(rng, *case)
+        truth = 2.0 * votes.groupby(SIDES)["better"].first() - 1
+        of_world = [log_d]
+        shares = [agreed(decided(votes), truth)]
+        for method in ("dawid-skene", "bt-sigma"):
+            panel = pgcjax.judgments.panel(votes.drop(columns="better"), method)
+            table = panel.table.set_index("judge").sort_index()
+            odds = table["weight"].clip(lower=1e-3)
+            of_world.append(np.log(table.get("discrimination", odds).to_numpy()))
+            said = panel.judgments.set_index(SIDES)["preference"]
+            shares.append(agreed(said, truth))
+        together = votes.assign(doc_id=votes["query_id"] + votes["doc_id"])
+        together["other_doc_id"] = votes["query_id"] + votes["other_doc_id"]
+        group = votes["judge"].to_numpy(int) + 1  # none has discrimination 1
+        mode = fit_strengths(compared_votes(together), PRIOR, group=group, errors=False)
+        of_world.append(mode.sharpness)
+        logs.append([x - x.mean() for x in of_world])
+        right.append([100 * count / n for n, count in shares])
+    true, *estimates = np.concatenate(logs, axis=1)
+    fits = [f"{np.corrcoef(true, x)[0, 1]:.2f}" for x in estimates]
+    fits += [f"{x @ true / (true @ true):.2f}" for x in estimates[1:]]
+    errors = [f"{np.sqrt(np.mean((true - x) ** 2)):.2f}" for x in (0, estimates[1])]
+    better = np.array(right)[:, 2] - np.array(right)[:, 1]
+    shown = [f"{x:.1f}" for x in (*np.mean(right, axis=0), better.std() / worlds**0.5)]
+    return [*map(str, case), *fits, *errors, *shown]
+
+
 @click.command()
+@click.option("--worlds", default=100, show_default=True, help="Panels of each kind.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--simulated", "alone", is_flag=True, help="Simulated panels alone.")
 @click.option("-o", "--output", type=click.Path(path_type=Path))
 @click.option("--slow", is_flag=True, help="With bradley-terry, too.")
-def main(output: Path | None, slow: bool) -> None:
+def main(worlds: int, seed: int, alone: bool, output: Path | None, slow: bool) -> None:
     """Compare panels with majorities and single judges."""
-    methods = ("dawid-skene", *["bradley-terry"] * slow)
     report = Report()
+    columns = ["judges", "share of pairs", "spread", "r, dawid-skene", "r, bt-sigma"]
+    columns += ["r, mode", "slope, bt-sigma", "slope, mode", "truth, rms"]
+    columns += ["error of bt-sigma, rms", "majority right, %"]
+    columns += ["dawid-skene right, %", "bt-sigma right, %", "+- of the difference"]
+    rows = [recovered(case, worlds, seed) for case in PANELS]
+    report.table("Simulated panels: logarithms of discriminations", columns, rows)
+    if not alone:
+        public(report, ("dawid-skene", "bt-sigma", *["bradley-terry"] * slow))
+    if output:
+        command = ["python", "-m", "benchmarks.studies.panels", *sys.argv[1:]]
+        report.save(output, facts(command))
+
+
+def public(report: Report, methods: Sequence[str]) -> None:
+    """Add tables of public votes."""
     columns = ["judgments by", "votes", "right, a tie half", "+-"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -164,9 +244,6 @@ def main(output: Path | None, slow: bool) -> None:
     report.table("DL 2021: pairs of different grades, judged by both", columns, rows)
     columns = ["PGC by", "votes", "Kendall's tau to nDCG@10", "weights"]
     report.table("DL 2021: orders of 63 runs", columns, orders)
-    if output:
-        command = ["python", "-m", "benchmarks.studies.panels", *sys.argv[1:]]
-        report.save(output, facts(command))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ one strength of each document over all queries, as of an arena."""
 SWAYS = ("first", "longer")
 """What may sway judges: what was shown first, and what is longer."""
 
-PANELS = ("dawid-skene", "bradley-terry")
+PANELS = ("dawid-skene", "bradley-terry", "bt-sigma")
 """Models of several judges without labels: true answers, or strengths."""
 
 SELF = "self_preference"

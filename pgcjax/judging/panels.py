@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int
-from scipy.special import expit, softmax
+from scipy.special import expit, ndtr, ndtri, softmax
 
 from pgcjax.errors import UsageError, check_choice, counted
 from pgcjax.io.result import Result
@@ -23,6 +23,8 @@ who gave few is no expert, and no fool, for it."""
 _STEPS, _NEAR = 1000, 1e-6  # of the expectation-maximisation
 _LEAST = 0.01  # of a vote, so that no answer is impossible
 _FIRST, _TIE, _SECOND = 0, 1, 2
+_NODES, _SHARES = np.polynomial.hermite_e.hermegauss(15)
+_SHARES = _SHARES / _SHARES.sum()  # of a normal distribution at the nodes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +34,8 @@ class Panel(Result):
     Attributes:
         table: a row for each judge: judge, votes, reliability (the probability to
             prefer the better one of two, when it prefers one) and weight (of a vote:
-            the log-odds of that, 0 where it is below 1/2; of a mean of 1 over votes).
+            the log-odds of that, 0 where it is below 1/2; of a mean of 1 over votes);
+            of `bt-sigma`, discrimination: what strengths count for the judge.
         judgments: a row for each pair: query_id, doc_id, other_doc_id, preference and
             probability that doc_id is better, a tie half.
         weighted: the votes of the judges with the column weight, as `evaluate` takes
@@ -68,10 +71,12 @@ def panel(
             chances of their own, whichever document stands first; the chances of the
             average judge count as 10 votes of each. `bradley-terry`: documents have
             strengths, and a judge looks at a pair with a chance of its own, as `fit`
-            says (`reliability`).
+            says (`reliability`). `bt-sigma`: judges count the same strengths more, or
+            less.
         judges: who counts; all if None.
 
-    Source: Dawid and Skene 1979, by expectation-maximisation; Chen et al. 2013.
+    Source: Dawid and Skene 1979, by expectation-maximisation; Chen et al. 2013; Qian et
+    al. 2026 (arXiv:2602.16610), with strengths integrated out.
 
     Raises:
         UsageError: an unknown name, or fewer than two judges. DataError: a row is
@@ -81,11 +86,17 @@ def panel(
     table = read_judgments(preferences, judges)
     table = table[table["other_doc_id"].notna()].reset_index(drop=True)
     votes, names, pairs = _answers(table)
+    discrimination = None
     if method == "dawid-skene":
         truth, chances = _dawid_skene(votes)
         probability = truth[:, _FIRST] + truth[:, _TIE] / 2
         right, wrong = chances[:, _FIRST, _FIRST], chances[:, _FIRST, _SECOND]
         right = right / (right + wrong)
+    elif method == "bt-sigma":
+        probability, discrimination = _bt_sigma(votes, pairs)
+        # Of two documents by lot: their strengths differ with variance 2.
+        gaps = np.abs(ndtri((np.arange(200) + 0.5) / 200)) * np.sqrt(2)
+        right = expit(discrimination[:, None] * gaps).mean(axis=1)
     else:
         probability, right = _reliabilities(table, pairs, names)
     right = np.clip(right, 0, 1 - 1e-6)
@@ -95,6 +106,8 @@ def panel(
     sides = np.sign(np.round(probability - 0.5, 9))
     found = pairs.assign(preference=sides, probability=probability)
     rows = {"judge": names, "votes": count, "reliability": right, "weight": value}
+    if discrimination is not None:
+        rows["discrimination"] = discrimination
     weighted = table.assign(weight=np.round(votes.weight * value[votes.judge], 6))
     note = f"{counted(len(names), 'judge')}, {count.sum():g} votes on "
     return Panel(
@@ -153,6 +166,63 @@ def _dawid_skene(
         if moved < _NEAR:
             break
     return truth, chances
+
+
+def _bt_sigma(
+    votes: _Answers, pairs: pd.DataFrame
+) -> tuple[Float64[np.ndarray, " pairs"], Float64[np.ndarray, " judges"]]:
+    """Estimate P(first is better) of pairs, and discriminations of judges.
+
+    Judge j prefers a with probability expit(d_j (s_a - s_b)); a tie is half a vote.
+    Strengths s of a query are standard normal, and integrated out: fitted beside d,
+    they follow the votes, and d runs away. log d is normal of variance 1 around its
+    mean. Each step moves the normal distribution that is nearest to the strengths'
+    posterior by Newton's method, and then log d to what is expected by it.
+    """
+    query, a, b = _places(pairs)
+    s = np.zeros((query.max() + 1, max(a.max(), b.max()) + 1))
+    log_d, won = np.zeros(votes.judges), 1 - votes.option / 2
+    gap = error = np.zeros(votes.pairs)
+    for step in range(_STEPS):
+        d = np.exp(log_d)[votes.judge]
+        p = expit(d * (s[query, a] - s[query, b])[votes.pair])
+        pull, curve = (
+            np.bincount(votes.pair, votes.weight * each, votes.pairs)
+            for each in (d * (won - p), d**2 * p * (1 - p))
+        )
+        slope, precision = -s, np.zeros((*s.shape, s.shape[1]))
+        for one, other, sign in ((a, b, 1), (b, a, -1)):
+            np.add.at(slope, (query, one), sign * pull)
+            np.add.at(precision, (query, one, other), -curve)
+        precision += np.eye(s.shape[1]) * (1 - precision.sum(axis=2))[:, :, None]
+        covariance = np.linalg.inv(precision)
+        moved = np.clip((covariance @ slope[:, :, None])[:, :, 0], -1, 1)
+        s = s + moved
+        variance = covariance[query, a, a] + covariance[query, b, b]
+        gap = s[query, a] - s[query, b]
+        error = np.sqrt(variance - 2 * covariance[query, a, b])
+        z = d[:, None] * (gap[:, None] + error[:, None] * _NODES)[votes.pair]
+        p = expit(z)
+        up, information = (
+            np.bincount(votes.judge, votes.weight * (each @ _SHARES), votes.judges)
+            for each in ((won[:, None] - p) * z, p * (1 - p) * z**2)
+        )
+        change = (up - log_d + log_d.mean()) / (information + 1)
+        # Halves end swings between two points.
+        log_d = log_d + np.clip(change, -0.5, 0.5) / (1 if step < 50 else 2)
+        if max(np.abs(change).max(), np.abs(moved).max()) < _NEAR:
+            break
+    return ndtr(gap / error), np.exp(log_d)
+
+
+def _places(pairs: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Number the queries of pairs, and within each the first and second documents."""
+    sides = [pairs[["query_id", c]].to_numpy() for c in ("doc_id", "other_doc_id")]
+    by_document = pd.DataFrame(np.concatenate(sides)).groupby([0, 1], sort=True)
+    number = by_document.ngroup()
+    query = pd.factorize(pairs["query_id"])[0]
+    number -= number.groupby(np.tile(query, 2)).transform("min")
+    return query, *number.to_numpy().reshape(2, -1)
 
 
 def _reliabilities(

@@ -30,6 +30,7 @@ def votes_of(seed: int = 0, queries: int = 20, documents: int = 6) -> pd.DataFra
     ("method", "near"),
     [
         ("dawid-skene", 0.1),
+        ("bt-sigma", 0.12),
         pytest.param("bradley-terry", 0.12, marks=pytest.mark.slow),
     ],
 )
@@ -91,7 +92,10 @@ def test_chances_of_a_panel_are_those_of_a_plain_twin():
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"method": "mace"}, "method is one of dawid-skene, bradley-terry, not 'mace'"),
+        (
+            {"method": "mace"},
+            "method is one of dawid-skene, bradley-terry, bt-sigma, not 'mace'",
+        ),
         (
             {"judges": ["a"]},
             "a panel needs two judges, and each vote the name of one",
