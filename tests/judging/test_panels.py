@@ -1,8 +1,12 @@
 """Panels: reliabilities without labels, and what judges say together."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import optimize, stats
+from scipy.special import expit
 
 import pgcjax
 from pgcjax.errors import UsageError
@@ -87,6 +91,44 @@ def test_chances_of_a_panel_are_those_of_a_plain_twin():
     keys = found.judgments[["query_id", "doc_id", "other_doc_id"]]
     expected = [truth[k][0] + truth[k][1] / 2 for k in keys.itertuples(index=False)]
     assert np.allclose(found.judgments["probability"], expected, rtol=0, atol=1e-4)
+
+
+def test_discriminations_and_strengths_are_where_nothing_moves():
+    """Each judge's is most likely by the normal posterior, by quadrature of scipy."""
+    votes, names = votes_of(2, 4, 4), [*RIGHT]
+    votes.loc[::7, "preference"] = 0
+    votes = votes[votes.index % 5 != 0].reset_index(drop=True)
+    found = pgcjax.judgments.panel(votes, "bt-sigma")
+    d = found.table.set_index("judge")["discrimination"]
+    slope, probability = dict.fromkeys(RIGHT, 0.0), {}
+    for query, of in votes.groupby("query_id"):
+        first, second = (
+            of[c].str[1:].to_numpy(int) for c in ("doc_id", "other_doc_id")
+        )
+        x, won = np.eye(4)[first] - np.eye(4)[second], (1 + of["preference"]) / 2
+        scaled, won = d[of["judge"]].to_numpy()[:, None] * x, won.to_numpy()
+
+        def loss(s, scaled=scaled, won=won):
+            return s @ s / 2 - (won @ (scaled @ s) - np.logaddexp(0, scaled @ s).sum())
+
+        s = optimize.minimize(loss, np.zeros(4), tol=1e-9).x
+        p = expit(scaled @ s)
+        covariance = np.linalg.inv(np.eye(4) + scaled.T * p * (1 - p) @ scaled)
+        for judge, row, answer in zip(of["judge"], x, won, strict=True):
+            normal = stats.norm(row @ s, np.sqrt(row @ covariance @ row))
+            z = d[judge] * normal.ppf((np.arange(2000) + 0.5) / 2000)
+            slope[judge] += np.mean((answer - expit(z)) * z)
+        for a, b in combinations(range(4), 2):
+            row = np.eye(4)[a] - np.eye(4)[b]
+            gap = row @ s / np.sqrt(row @ covariance @ row)
+            probability[query, f"d{a}", f"d{b}"] = stats.norm.cdf(gap)
+    prior = np.log(d[names]) - np.log(d).mean()
+    assert np.allclose(prior, [slope[judge] for judge in names], rtol=0, atol=5e-3)
+    rows = found.judgments.drop(columns="preference").itertuples(index=False)
+    assert all(abs(probability[tuple(r[:3])] - r[3]) < 1e-4 for r in rows)
+    renamed = votes.replace({"judge": {"a": "d", "b": "c", "c": "b", "d": "a"}})
+    again = pgcjax.judgments.panel(renamed[::-1], "bt-sigma").table["discrimination"]
+    assert np.allclose(again, found.table["discrimination"], rtol=1e-4)
 
 
 @pytest.mark.parametrize(
