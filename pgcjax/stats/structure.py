@@ -17,6 +17,10 @@ from pgcjax.io.schema import Origin, keyed, refuse
 from pgcjax.stats.matrix import Matrix, read
 from pgcjax.stats.tests import OfPairs
 
+_FEW = (
+    20  # queries of a collection, below which max-t found too much beside larger ones
+)
+
 
 def grouped(ids: Sequence[str], source: Any, member: str, group: str) -> list[str]:
     """Name the group of each query or run.
@@ -172,7 +176,12 @@ def collected(
     means = matrix.values @ member / size
     scale = len(member) / (len(names) * np.sqrt(size * (size - 1)))
     left = (matrix.values - means @ member.T) * (member @ scale)
-    return replace(matrix, values=means.mean(1, keepdims=True) + left), means
+    values, notes = means.mean(1, keepdims=True) + left, matrix.notes
+    few = [name for name, n in zip(names, size, strict=True) if n < _FEW]
+    if few and size.max() >= _FEW:
+        text = f"fewer than {_FEW} queries of {listed(few)}: beside larger collections"
+        notes = *notes, f"{text}, more equal runs may be found to differ than α allows"
+    return replace(matrix, values=values, notes=notes), means
 
 
 def borda(means: Float64[np.ndarray, "runs collections"]) -> np.ndarray:
