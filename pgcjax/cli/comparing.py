@@ -183,8 +183,7 @@ def compare(
     folder = kept_work(output, resume)
     pairs_of_columns = split_pairs(columns, "--column", "NAME=COLUMN")
     reading: dict[str, Any] = {"columns": dict(pairs_of_columns), "missing": missing}
-    resampling: dict[str, Any] = {"test": test, "resamples": resamples}
-    resampling |= {"seed": seed, "alpha": alpha}
+    resampling = dict(test=test, resamples=resamples, seed=seed, alpha=alpha)
     options |= {"baselines": list(baselines), "journal": folder, **resampling}
     required_by = resampling if required else None
     with ProgressDisplay() as progress:

@@ -23,11 +23,9 @@ def levelled_overlap(
     The ideal ranking has the documents by level and, within a level, as the run has
     them, those that it did not retrieve last. So a retrieved document stands after
     all documents of better levels and those of its own that the run ranks before it.
-
     All runs of a query at once: in step i, each takes its i-th document, which is in
     the list of all of them. A processor computes runs side by side, but not levels.
-    Where `steps` is known and small, all steps are one comparison of each document with
-    those before it: a GPU starts that once, and a loop in each step.
+    A known small number of steps is taken at once, as a GPU starts a loop at each step.
 
     Args:
         starts: number of documents of better levels, for each level.
@@ -44,24 +42,18 @@ def levelled_overlap(
     which is Greedy PGC's on the graph with an edge for each pair of unequal levels.
     """
     depth = weights.shape[-1] - 1
-    levels = jnp.arange(starts.shape[-1], dtype=jnp.int32)[:, None]
 
     def ith(i: Array, first: Array) -> tuple[Array, Array]:
         at = jnp.minimum(first + i, level.shape[-1] - 1)
         here = level[at]
-        if of_vertex is not None:
-            here = of_vertex.at[here].get(mode="clip")
-        return here, ranks[at]
+        if of_vertex is None:
+            return here, ranks[at]
+        return of_vertex.at[here].get(mode="clip"), ranks[at]
 
     if isinstance(steps, int) and steps <= MOST_AT_ONCE:
         i = jnp.arange(steps, dtype=jnp.int32)
-        here, rank = ith(i, first[:, None])
-        same = (here[:, :, None] == here[:, None, :]) & (i[:, None] > i)
-        ideal = jnp.sum(same, axis=2, dtype=jnp.int32)
-        ideal += starts.at[here].get(mode="clip")
-        lower = jnp.minimum(jnp.maximum(rank, ideal), depth)
-        lower = jnp.where(i < count[:, None], lower, depth)
-        return jnp.sum(weights[lower], axis=1)
+        return _at_once(starts, *ith(i, first[:, None]), count, weights)
+    levels = jnp.arange(starts.shape[-1], dtype=jnp.int32)[:, None]
 
     def step(i, state: tuple) -> tuple:
         open_places, total = state
@@ -76,3 +68,19 @@ def levelled_overlap(
     open_places = jnp.broadcast_to(starts[:, None], (starts.shape[-1], *first.shape))
     state = (open_places, jnp.zeros(first.shape, jnp.int64))
     return jax.lax.fori_loop(0, steps, step, state)[1]
+
+
+def _at_once(
+    starts: Int32[Array, " levels"],
+    level: Int32[Array, "runs steps"],
+    rank: Int32[Array, "runs steps"],
+    count: Int32[Array, " runs"],
+    weights: Int64[Array, " depth_plus_1"],
+) -> Int64[Array, " runs"]:
+    """Add up the weights of all steps, whose documents are in the order of runs."""
+    depth, i = weights.shape[-1] - 1, jnp.arange(level.shape[1], dtype=jnp.int32)
+    same = (level[:, :, None] == level[:, None, :]) & (i[:, None] > i)
+    ideal = jnp.sum(same, axis=2, dtype=jnp.int32)
+    ideal += starts.at[level].get(mode="clip")
+    lower = jnp.minimum(jnp.maximum(rank, ideal), depth)
+    return jnp.sum(weights[jnp.where(i < count[:, None], lower, depth)], axis=1)

@@ -86,8 +86,7 @@ def compare(  # noqa: D417 - others are refused
         rectify: scores by people of some queries, of which all findings are then.
         cluster: of queries that belong together, as of `structure.grouped`.
         system: of runs that are repeats of one system, likewise; repeats are drawn.
-        collections: of queries, likewise: means are over collections, whose queries are
-            drawn; or True: scores are `{collection: scores}`.
+        collections: of queries, likewise; True: scores are `{collection: scores}`.
         ranks: `pairs`, or `windows`: narrower ones, as of `rank_sets`, by max-t alone.
         precision: resample until no Monte-Carlo standard error of a p is larger.
         memory: bytes that intermediate results may take, or a size such as `2GB`.
@@ -97,17 +96,11 @@ def compare(  # noqa: D417 - others are refused
     Raises:
         DataError: the scores cannot be compared. UsageError: an argument is wrong.
     """
-    given = {"rectify": rectify, "cluster": cluster, "system": system}
+    given = dict(rectify=rectify, cluster=cluster, system=system)
     given["collections"] = collections
     test = _checked_test(measure, test, others, given, ranks, base := _names(baselines))
     with reading(memory=memory):
-        if collections is True:
-            matrix, collections = joined(scores, missing, measure=measure)
-        else:
-            matrix = read(scores, measure=measure, missing=missing)
-    matrix, repeats, structure = _arranged(matrix, cluster, system)
-    if collections is not None:
-        matrix, structure["collections"] = collected(matrix, collections)
+        matrix, repeats, structure = _arranged(scores, measure, missing, given)
     pairs = _pairs(matrix, base)
     sampling = dict(correction=correction, resamples=resamples, alpha=alpha, seed=seed)
     work = dict(precision=precision, progress=progress, journal=journal, memory=memory)
@@ -148,18 +141,25 @@ def _checked_test(
 
 
 def _arranged(
-    matrix: Matrix, cluster: Any, system: Any
+    scores: Any, measure: str | None, missing: str, given: dict[str, Any]
 ) -> tuple[Matrix, Repeats | None, dict[str, Any]]:
-    """Make scores of clusters and of systems; tell of how many queries and runs."""
+    """Read scores, of clusters, systems or collections; count queries and runs."""
+    collections = given["collections"]
+    if collections is True:
+        matrix, collections = joined(scores, missing, measure=measure)
+    else:
+        matrix = read(scores, measure=measure, missing=missing)
     structure: dict[str, Any] = {}
     repeats = None
-    if cluster is not None:
+    if given["cluster"] is not None:
         structure["queries"] = len(matrix.query_ids)
-        matrix = clustered(matrix, cluster)
+        matrix = clustered(matrix, given["cluster"])
         structure["clusters"] = len(matrix.query_ids)
-    if system is not None:
+    if given["system"] is not None:
         structure["repeats"] = len(matrix.run_ids)
-        matrix, repeats = Repeats.of(matrix, system)
+        matrix, repeats = Repeats.of(matrix, given["system"])
+    if collections is not None:
+        matrix, structure["collections"] = collected(matrix, collections)
     return matrix, repeats, structure
 
 

@@ -112,15 +112,23 @@ def gate(
     about = {"new": new, "against": against, "margin": margin, "claim": claim}
     about["drawn"] = noun = "query" if cluster is None else "cluster"
     why = _why(table[table["outcome"] == outcome], outcome, about)
-    # A drop of the largest score on so few queries is worth the margin.
-    few = int(table["queries"].min())
-    missed = max(0.0, 1 - margin / largest) ** few if largest else 0.0
-    if missed > alpha and outcome == "holds" and claim != "better":
-        rare = f"a drop of {largest:.3g} on 1 {noun} in {largest / margin:.0f}"
-        rare += f" is worth the margin: {counted(few, noun)} hold none of these"
-        notes = *notes, f"{rare} with chance {missed:.2f}"
+    if outcome == "holds" and claim != "better":
+        few = int(table["queries"].min())
+        notes = *notes, *_rare_drops(margin, largest, few, alpha, noun)
     about |= {"alpha": alpha, "outcome": outcome, "why": why, "version": __version__}
     return GateDecision(table, about, notes, outcome=outcome, why=why)
+
+
+def _rare_drops(
+    margin: float, largest: float, queries: int, alpha: float, noun: str
+) -> list[str]:
+    """Note that drops of the largest score may be worth the margin, and not be seen."""
+    missed = max(0.0, 1 - margin / largest) ** queries if largest else 0.0
+    if missed <= alpha:
+        return []
+    rare = f"a drop of {largest:.3g} on 1 {noun} in {largest / margin:.0f}"
+    rare += f" is worth the margin: {counted(queries, noun)} hold none of these"
+    return [f"{rare} with chance {missed:.2f}"]
 
 
 def _row(

@@ -17,9 +17,8 @@ from pgcjax.io.schema import Origin, keyed, refuse
 from pgcjax.stats.matrix import Matrix, read
 from pgcjax.stats.tests import OfPairs
 
-_FEW = (
-    20  # queries of a collection, below which max-t found too much beside larger ones
-)
+_UNEQUAL = 2
+"""Times as many queries in a collection than in another from which on a note is due."""
 
 
 def grouped(ids: Sequence[str], source: Any, member: str, group: str) -> list[str]:
@@ -177,10 +176,9 @@ def collected(
     scale = len(member) / (len(names) * np.sqrt(size * (size - 1)))
     left = (matrix.values - means @ member.T) * (member @ scale)
     values, notes = means.mean(1, keepdims=True) + left, matrix.notes
-    few = [name for name, n in zip(names, size, strict=True) if n < _FEW]
-    if few and size.max() >= _FEW:
-        text = f"fewer than {_FEW} queries of {listed(few)}: beside larger collections"
-        notes = *notes, f"{text}, more equal runs may be found to differ than α allows"
+    if few := [*np.array(names)[size * _UNEQUAL <= size.max()]]:
+        text = f"{listed(few)}: far fewer queries than the largest collection, so that"
+        notes = *notes, f"{text} 8 of 100 families of equal runs seem to differ, not 5"
     return replace(matrix, values=values, notes=notes), means
 
 

@@ -132,7 +132,7 @@ def test_devices(pgcjax):
     assert (done.code, done.err) == (0, "")
     first, *rest, peel = done.out.splitlines()
     assert first == f"jax {jax.__version__}, {jax.default_backend()}"
-    assert peel.startswith("peel: xla (not mosaic: needs an NVIDIA GPU of ")
+    assert peel.startswith("peel: xla (not triton: needs an NVIDIA GPU of ")
     assert len(rest) == jax.local_device_count()
 
 

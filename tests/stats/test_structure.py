@@ -193,7 +193,7 @@ def test_means_are_over_collections_and_errors_of_a_stratified_sample():
     assert made.values.mean(1) == pytest.approx(means.mean(1))
     d = [part[0] - part[1] for part in parts]
     variance = sum(part.var(ddof=1) / len(part) for part in d) / 9
-    assert made.notes[0].startswith("fewer than 20 queries of 1, 2: beside larger")
+    assert made.notes[0].startswith("1, 2: far fewer queries than the largest")
     error = (made.values[0] - made.values[1]).var() / made.values.shape[1]
     assert error == pytest.approx(variance)
 
@@ -206,7 +206,7 @@ def test_borda_counts_who_is_ahead_on_each_collection():
 def by_collection(lacking: str | None = None) -> dict[str, pd.DataFrame]:
     """Scores of two collections whose queries have the same ids."""
     parts = {}
-    for name, sizes in (("old", [20]), ("new", [8])):
+    for name, sizes in (("old", [20]), ("new", [12])):
         rows = scores(sizes).melt("run_id", var_name="query_id")
         parts[name] = rows[(rows["run_id"] != lacking) | (name == "old")]
     return parts
@@ -218,7 +218,7 @@ def test_several_collections_are_compared_by_their_mean(tmp_path, monkeypatch, c
     means = [part.groupby("run_id")["value"].mean() for part in parts.values()]
     runs = found.runs.set_index("run_id")
     assert runs["mean"].tolist() == pytest.approx(list((means[0] + means[1]) / 2))
-    assert "28 queries of 2 collections" in found.notes[0]
+    assert "32 queries of 2 collections" in found.notes[0]
     assert "nothing is claimed of other collections" in found.notes[1]
     rows = [part.assign(query_id=n + "/" + part.query_id) for n, part in parts.items()]
     one = pgcjax.compare(pd.concat(rows), collections="/")
