@@ -83,6 +83,9 @@ def circular(
     places = [np.array([i]) for i in np.flatnonzero(named)]
     places += [np.flatnonzero(named)] if len(places) > 1 else []
     names = [run_ids[of[0]] if len(of) == 1 else ALL for of in places]
+    if np.ptp(x[~named]) < 1e-12:
+        mend = "Name fewer runs, or give scores by people that tell the others apart."
+        raise DataError("the other runs have equal means by people", mend=mend)
     settings = {"alpha": alpha, "seed": seed}
     slope, p = above_line(x, y, np.flatnonzero(named), seed)
     left = values[0] - slope * values[1]
@@ -212,17 +215,20 @@ def _distances(
     rest[rows, sets] = False
     m = len(x) - size
     x, y = (z - (rest @ z)[:, None] / m for z in (x, y))
+    x = x.round(12)  # rounding is no difference of runs
     square = (x**2).sum(axis=1, where=rest)
-    slope = (x * y).sum(axis=1, where=rest) / square
+    flat = np.where(square > 0, square, np.inf)  # equal means have no slope
+    slope = (x * y).sum(axis=1, where=rest) / flat
     residual = (y - slope[:, None] * x).round(12)  # rounding is none
     variance = (residual**2).sum(axis=1, where=rest) / (m - 2)
     above, aside, count = residual[rows, sets], x[rows, sets], np.ones(size)
     if size > 1:
         above, aside = (np.c_[z, z.mean(axis=1)] for z in (above, aside))
         count = np.r_[count, size]
-    scale = 1 / count + 1 / m + aside**2 / square[:, None]
+    scale = 1 / count + 1 / m + aside**2 / flat[:, None]
     error = np.sqrt(variance[:, None] * scale)
-    return slope, np.divide(above, error, out=np.zeros_like(above), where=error > 0)
+    sure = np.where(above == 0, 0.0, np.copysign(np.inf, above))
+    return slope, np.divide(above, error, out=sure, where=error > 0)
 
 
 def _ranks(

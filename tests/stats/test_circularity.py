@@ -92,6 +92,13 @@ def test_queries_of_one_side_are_left_out_and_order_means_nothing():
 JUDGE, PEOPLE = made({})
 
 
+def test_a_lift_above_a_line_without_noise_is_sure():
+    lifted = PEOPLE.copy()
+    lifted.loc[lifted["run_id"] == "r03", "q0":] += 0.01
+    assert circular(lifted, PEOPLE, "r03").table["lifted"].tolist() == [True]
+    assert circular(PEOPLE, PEOPLE, "r03").table["lifted"].tolist() == [False]
+
+
 @pytest.mark.parametrize(
     "call, message",
     [
@@ -117,6 +124,11 @@ JUDGE, PEOPLE = made({})
             (JUDGE, PEOPLE.rename(columns=lambda c: c.replace("q", "z")), ["r03"]),
             "the judge and people have scores of 0 same queries. Score both on the "
             "same queries: at least 2, better 50.",
+        ),
+        (
+            (JUDGE, PEOPLE.assign(**dict.fromkeys(PEOPLE.columns[1:], 0.1)), ["r03"]),
+            "the other runs have equal means by people. Name fewer runs, or give "
+            "scores by people that tell the others apart.",
         ),
     ],
 )
