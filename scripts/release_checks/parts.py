@@ -72,9 +72,10 @@ class Release(NamedTuple):
         """Make an environment of what pip is asked for; return its Python."""
         env = self.folder / name
         path = env / "bin" / "python"
+        pip = [sys.executable, "-m", "pip", "--python", str(path)]
         for command in (
-            [python, "-m", "venv", str(env)],
-            [str(path), "-m", "pip", "install", "--quiet", *arguments],
+            [python, "-m", "venv", "--without-pip", str(env)],
+            [*pip, "install", "--quiet", "--no-compile", *arguments],
         ):
             if problem := self.run(command).problem:
                 raise RuntimeError(f"{' '.join(command)}: {problem}")
@@ -188,15 +189,21 @@ def interpreter(release: Release, version: str) -> str | None:
     return None
 
 
+@cache
+def alone(release: Release, version: str) -> Path | None:
+    """Install the wheel alone; return the environment's Python, None without one."""
+    if not (program := interpreter(release, version)):
+        return None
+    arguments = str(distributions(release)[0]), *constraints(release)
+    return release.make(f"python{version}", *arguments, python=program)
+
+
 def check_pythons(release: Release) -> Iterator[Check]:
     """The wheel installs and runs on every Python that is here."""
-    wheel, _ = distributions(release)
     for version in VERSIONS:
-        if not (program := interpreter(release, version)):
+        if not (python := alone(release, version)):
             yield Check(f"Python {version} is not here: not tried")
             continue
-        arguments = str(wheel), *constraints(release)
-        python = release.make(f"python{version}", *arguments, python=program)
         scores = str(release.folder / f"{version}.csv")
         command = [str(python), "-m", "pgcjax", "demo", "-o", scores]
         yield release.run(command, what=f"the demo on Python {version}")
@@ -215,7 +222,7 @@ def check_sbom(release: Release) -> Iterator[Check]:
     import json
 
     wheel, _ = distributions(release)
-    python = release.make("bill", str(wheel), *constraints(release))
+    python = alone(release, "{}.{}".format(*sys.version_info))
     path = release.folder / KEPT[1] / wheel.with_suffix(".cdx.json").name
     path.parent.mkdir()
     command = ["cyclonedx_py", "environment", str(python), "--output-file", str(path)]
