@@ -227,7 +227,7 @@ def _equal(old: Path, new: Path) -> bool:
 
 def _plain(path: Path) -> str:
     """Return a text without times and folders of a moment."""
-    text = path.read_text(errors="replace")
+    text = path.read_text(encoding="utf-8", errors="replace")
     text = re.sub(r"\S*(?=/pgcjax/datasets/)", "ROOT", text)
     return re.sub(r"\d+(\.\d+)? ?(s|ms|seconds)\b|\d\d:\d\d(:\d\d)?", "", text)
 

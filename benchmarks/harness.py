@@ -201,7 +201,10 @@ class Report:
     def save(self, path: Path, facts: dict[str, Any]) -> None:
         """Write everything, with the machine and the versions, as JSON."""
         everything = facts | {"races": self.races, "tables": self.tables}
-        path.write_text(json.dumps(everything, indent=1, ensure_ascii=False) + "\n")
+        path.write_text(
+            json.dumps(everything, indent=1, ensure_ascii=False) + "\n",
+            encoding="utf-8",
+        )
         self.say(f"wrote {path}")
 
 
@@ -293,7 +296,7 @@ def write_sections(
         for name, rows in sections.items()
     )
     head = json.dumps(about, indent=1, ensure_ascii=False)
-    path.write_text(f"{head[:-2]},\n{lines}\n}}\n")
+    path.write_text(f"{head[:-2]},\n{lines}\n}}\n", encoding="utf-8")
 
 
 def facts(command: Sequence[str]) -> dict[str, Any]:
@@ -334,7 +337,7 @@ def facts(command: Sequence[str]) -> dict[str, Any]:
 def _after(file: str, key: str) -> str | None:
     """Find `key : value` in a file of /proc, on systems that have it."""
     try:
-        lines = Path(file).read_text().splitlines()
+        lines = Path(file).read_text(encoding="utf-8").splitlines()
     except OSError:
         return None
     return next((x.partition(":")[2].strip() for x in lines if x.startswith(key)), None)

@@ -75,7 +75,7 @@ class Looked(NamedTuple):
 @cache
 def looked(path: Path) -> Looked:
     modules, names, used, docstrings, functions = set(), set(), set(), [], []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
             names |= {alias.name for alias in node.names}

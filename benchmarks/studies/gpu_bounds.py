@@ -179,7 +179,7 @@ def _as_json(compiled: Compiled) -> dict[str, Any]:
 
 def read(path: Path = KEPT) -> tuple[list[Compiled], list[tuple[int, Compiled]]]:
     """Read the figures that were kept: kernels, and calls for collections."""
-    kept = json.loads(path.read_text())
+    kept = json.loads(path.read_text(encoding="utf-8"))
     kernels = [_from_json(row) for row in kept["kernels"]]
     return kernels, [(row.pop("calls"), _from_json(row)) for row in kept["collections"]]
 

@@ -123,7 +123,7 @@ def _grids(text: str) -> dict[str, tuple[int, int]]:
 def _assembled(path: Path) -> dict[str, Code]:
     """Make machine code of a file of PTX, and read it."""
     cubin = path.with_suffix(".cubin")
-    target = re.search(r"\.target (\w+)", path.read_text())
+    target = re.search(r"\.target (\w+)", path.read_text(encoding="utf-8"))
     assert target
     options = [f"-arch={target[1]}", "-v", str(path), "-o", str(cubin)]
     said = _run(_tool("ptxas"), *options)

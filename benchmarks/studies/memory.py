@@ -69,7 +69,7 @@ def peak(module: str, *arguments: object) -> float:
 def _own_peak() -> float:
     """Peak of this process in MiB; what it was before this program does not count."""
     try:
-        status = Path("/proc/self/status").read_text().split()
+        status = Path("/proc/self/status").read_text(encoding="utf-8").split()
         return int(status[status.index("VmHWM:") + 1]) / 1024
     except OSError:
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

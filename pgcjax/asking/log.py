@@ -32,6 +32,7 @@ NAME = "log.jsonl"
 LOST = '{"what": "lost"}'
 Record = dict[str, Any]
 _SEALED = re.compile(rb'(.*), "crc32": "([0-9a-f]{8})"\}', re.DOTALL)
+_BINARY = getattr(os, "O_BINARY", 0)  # or Windows writes other line ends
 _FAR = 1000  # lines that a line is looked for from its place, each way
 _COPY = "Take the log back from a copy."
 
@@ -172,7 +173,7 @@ class Appender:
         self.path = Path(folder) / NAME
         self._lines = 0
         try:
-            self._file = os.open(self.path, os.O_RDWR)
+            self._file = os.open(self.path, os.O_RDWR | _BINARY)
         except FileNotFoundError:
             read(folder)  # which says that there is none
             raise
@@ -195,8 +196,10 @@ class Appender:
         end = os.lseek(self._file, 0, os.SEEK_END) - len(contents.rest)
         if contents.rest:
             os.ftruncate(self._file, end)
-        if end and os.pread(self._file, 1, end - 1) != b"\n":
-            self._write(b"\n")
+        if end:
+            os.lseek(self._file, end - 1, os.SEEK_SET)
+            if os.read(self._file, 1) != b"\n":
+                self._write(b"\n")
 
     def append(self, records: Iterable[Record]) -> None:
         """Add records, which are on disk when this returns.

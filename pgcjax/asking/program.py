@@ -9,6 +9,7 @@ import math
 import queue
 import shlex
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter, deque
@@ -31,6 +32,7 @@ from pgcjax.io.schema import shorten
 _USELESS = 20  # answers in a row, at least, none of which counts
 _LONGEST = 2000  # characters of a line that is no answer
 _GRACE = 5.0  # seconds that a process has to end
+_WINDOWS = sys.platform == "win32"
 _SHOWN = 300  # characters of an answer that a message has room for
 _PAID = ("cost", "tokens", "seconds")  # what the answers in both orders add up
 CACHE = "answers.jsonl"
@@ -88,13 +90,16 @@ class Process:
 
     def __init__(self, command: str):
         try:
-            if not (words := shlex.split(command)):
+            # Windows splits it, where a backslash is of a path.
+            words = command.strip() if _WINDOWS else shlex.split(command)
+            if not words:
                 raise ValueError("it names no program")
             self._process = subprocess.Popen(
                 words,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 start_new_session=True,  # an interrupt is ours: we stop it
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error

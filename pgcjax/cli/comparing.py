@@ -329,7 +329,8 @@ def gate(
         say(note)
     if output:
         with written_beside(output) as beside:
-            beside.write_text(as_json(found.table, found.metadata) + "\n", "utf-8")
+            text = as_json(found.table, found.metadata) + "\n"
+            beside.write_text(text, encoding="utf-8", newline="\n")
         say(f"wrote {output}")
     print_findings(found.table, printed, found.metadata)
     context.exit(_EXITS[found.outcome])

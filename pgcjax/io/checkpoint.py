@@ -81,7 +81,7 @@ class Checkpoint:
             ) from None
         if not (self.folder / _ABOUT).exists():
             with written_beside(self.folder / _ABOUT, sealed=True) as beside:
-                beside.write_text(json.dumps(unsealed(self._job)))
+                beside.write_text(json.dumps(unsealed(self._job)), "utf-8")
         with written_beside(self.folder / f"{name}.npz") as beside:
             np.savez(beside, allow_pickle=False, **arrays)
             with beside.open("r+b") as file:

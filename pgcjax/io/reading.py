@@ -195,7 +195,7 @@ def machine_memory() -> int:
         sizes.append(8 * 2**30)  # where a machine does not tell
     for limit in ("memory.max", "memory/memory.limit_in_bytes"):  # of a container
         try:
-            sizes.append(int(Path("/sys/fs/cgroup", limit).read_text()))
+            sizes.append(int(Path("/sys/fs/cgroup", limit).read_text(encoding="utf-8")))
         except (OSError, ValueError):
             continue
     return min(*sizes, address_space() or sizes[0])

@@ -131,7 +131,7 @@ def arrow_file(path: Path) -> Any:
     import pyarrow as pa
 
     if isinstance(path, RemoteFile):
-        return pa.PythonFile(path.open(jumping=True), mode="r")
+        return pa.PythonFile(path.open("rb", jumping=True), mode="r")
     return pa.OSFile(str(path), "r")
 
 

@@ -67,7 +67,7 @@ def check_file(path: Path, mend: str) -> bool:
         DataError: it is, and changed since. OSError: it cannot be read.
     """
     elsewhere = isinstance(path, RemoteFile)
-    with path.open(jumping=True) if elsewhere else path.open("rb") as file:
+    with path.open("rb", jumping=True) if elsewhere else path.open("rb") as file:
         return _check(file, str(path), mend)
 
 

@@ -72,7 +72,7 @@ def import_libraries() -> None:
     import sklearn.linear_model  # noqa: F401
 
     import pgcjax
-    import pgcjax.engine.dry_run
+    import pgcjax.engine.dry_run  # noqa: F401
     import pgcjax.reporting.score_page  # noqa: F401
 
     for name in dir(pgcjax):
@@ -155,8 +155,8 @@ def _live(
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(out, 1)
         os.dup2(err, 2)
-        sys.stdout = open(1, "w", closefd=False)
-        sys.stderr = open(2, "w", closefd=False)
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)
         os.chdir(folder)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for name, most in limits.items():

@@ -51,7 +51,7 @@ def markdown(rows: Sequence[Row], seed: int) -> str:
 def machine() -> str:
     """Name version, processor and system."""
     info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
     models = [line.partition(":")[2].strip() for line in lines if "model name" in line]
     processor = models[0] if models else platform.machine()
     return (

@@ -1,13 +1,15 @@
 """`scripts/release --dry-run [PART...]`: a line for each check."""
 
 import argparse
+import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from scripts.clean_machine.trials import free
 from scripts.release_checks.licences import PAGE, page
-from scripts.release_checks.parts import PARTS, Release
+from scripts.release_checks.parts import KEPT, PARTS, Release
 
 ROOT = Path(__file__).parents[2]
 
@@ -15,10 +17,14 @@ ROOT = Path(__file__).parents[2]
 def run_part(name: str, release: Release) -> bool:
     """Print a line for each check of a part; whether all passed."""
     passed = True
+    began = time.monotonic()
     try:
         for check in PARTS[name](release):
             passed = passed and not check.problem
-            print(f"{'FAILED' if check.problem else 'ok'}: {name}: {check.what}")
+            verdict = "FAILED" if check.problem else "ok"
+            now = time.monotonic()
+            print(f"{verdict}: {name}: {check.what} ({now - began:.0f} s)")
+            began = now
             print(check.problem, end="\n" if check.problem else "", flush=True)
     except Exception as error:  # the other parts are checked all the same
         print(f"FAILED: {name}: {type(error).__name__}: {error}", flush=True)
@@ -36,6 +42,11 @@ def main(arguments: list[str] | None = None) -> int:
         "--licences", action="store_true", help=f"write {PAGE}, check nothing"
     )
     parser.add_argument(
+        "--keep",
+        metavar="FOLDER",
+        help="if all is well, copy there what was checked: dist/ and sbom/",
+    )
+    parser.add_argument(
         "parts", nargs="*", metavar="PART", help=f"by default all: {', '.join(PARTS)}"
     )
     given = parser.parse_args(arguments)
@@ -50,6 +61,9 @@ def main(arguments: list[str] | None = None) -> int:
     folder = Path(tempfile.mkdtemp(prefix="pgcjax-release-"))
     try:
         passed = [run_part(name, Release(ROOT, folder)) for name in chosen]
+        if given.keep and all(passed):
+            for name in filter(lambda name: (folder / name).exists(), KEPT):
+                shutil.copytree(folder / name, Path(given.keep, name))
     finally:
         free(folder)
     print("ready for a release" if all(passed) else "not ready for a release")

@@ -17,6 +17,7 @@ from scripts.clean_machine.trials import environment, readme_script
 from scripts.release_checks.licences import PAGE, dependencies, licences, page, problems
 
 LAST = 30  # lines that are shown of what a command printed that failed
+KEPT = ("dist", "sbom")  # folders of what is uploaded: distributions, and their bill
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "beartype", "zstandard")
 SMOKE = (
@@ -71,9 +72,10 @@ class Release(NamedTuple):
         """Make an environment of what pip is asked for; return its Python."""
         env = self.folder / name
         path = env / "bin" / "python"
+        pip = [sys.executable, "-m", "pip", "--python", str(path)]
         for command in (
-            [python, "-m", "venv", str(env)],
-            [str(path), "-m", "pip", "install", "--quiet", *arguments],
+            [python, "-m", "venv", "--without-pip", str(env)],
+            [*pip, "install", "--quiet", "--no-compile", *arguments],
         ):
             if problem := self.run(command).problem:
                 raise RuntimeError(f"{' '.join(command)}: {problem}")
@@ -83,7 +85,7 @@ class Release(NamedTuple):
 @cache
 def distributions(release: Release) -> tuple[Path, Path]:
     """Build the sdist, and the wheel of it; return their paths."""
-    folder = release.folder / "dist"
+    folder = release.folder / KEPT[0]
     command = [sys.executable, "-m", "build", "--outdir", str(folder)]
     if problem := release.run([*command, str(release.root)]).problem:
         raise RuntimeError(f"cannot be built: {problem}")
@@ -96,7 +98,7 @@ def constraints(release: Release, file: str = "constraints.txt") -> list[str]:
 
 
 def check_versions(release: Release) -> Iterator[Check]:
-    """CHANGELOG, package and citation have the same version."""
+    """CHANGELOG, package, citation, and a tag of GitHub's have the same version."""
     patterns = {
         "pgcjax/_version.py": r'^__version__ = "(.+)"$',
         "CHANGELOG.md": r"^## (\S+)",
@@ -106,6 +108,8 @@ def check_versions(release: Release) -> Iterator[Check]:
     for file, pattern in patterns.items():
         found = re.search(pattern, (release.root / file).read_text(), re.MULTILINE)
         versions[file] = found[1] if found else "none"
+    if os.environ.get("GITHUB_REF_TYPE") == "tag":
+        versions["the tag"] = os.environ["GITHUB_REF_NAME"].removeprefix("v")
     expected = versions["pgcjax/_version.py"]
     for file, version in versions.items():
         same = version == expected
@@ -174,18 +178,34 @@ def check_sdist(release: Release) -> Iterator[Check]:
     yield tests_of(release, "smoke", python, list(SMOKE))
 
 
+def interpreter(release: Release, version: str) -> str | None:
+    """Return a Python of this version: of the path, or else of pyenv; None without."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    known = sorted(pyenv.glob(f"versions/{version}.*/bin/python"))
+    for program in (f"python{version}", *map(str, known)):
+        # Of pyenv there are programs on the path for versions that are not chosen.
+        if shutil.which(program) and not release.run([program, "--version"]).problem:
+            return program
+    return None
+
+
+@cache
+def alone(release: Release, version: str) -> Path | None:
+    """Install the wheel alone; return the environment's Python, None without one."""
+    if not (program := interpreter(release, version)):
+        return None
+    arguments = str(distributions(release)[0]), *constraints(release)
+    return release.make(f"python{version}", *arguments, python=program)
+
+
 def check_pythons(release: Release) -> Iterator[Check]:
     """The wheel installs and runs on every Python that is here."""
-    wheel, _ = distributions(release)
     for version in VERSIONS:
-        program = shutil.which(f"python{version}")
-        if not program or release.run([program, "--version"]).problem:
+        if not (python := alone(release, version)):
             yield Check(f"Python {version} is not here: not tried")
             continue
-        arguments = str(wheel), *constraints(release)
-        python = release.make(f"python{version}", *arguments, python=program)
-        command = [str(python), "-m", "pgcjax", "demo", "-o", os.devnull + ".csv"]
-        command[-1] = str(release.folder / f"{version}.csv")
+        scores = str(release.folder / f"{version}.csv")
+        command = [str(python), "-m", "pgcjax", "demo", "-o", scores]
         yield release.run(command, what=f"the demo on Python {version}")
 
 
@@ -202,8 +222,9 @@ def check_sbom(release: Release) -> Iterator[Check]:
     import json
 
     wheel, _ = distributions(release)
-    python = release.make("bill", str(wheel), *constraints(release))
-    path = wheel.with_suffix(".cdx.json")
+    python = alone(release, "{}.{}".format(*sys.version_info))
+    path = release.folder / KEPT[1] / wheel.with_suffix(".cdx.json").name
+    path.parent.mkdir()
     command = ["cyclonedx_py", "environment", str(python), "--output-file", str(path)]
     yield release.run([sys.executable, "-m", *command], what=path.name)
     parts = json.loads(path.read_text())["components"]

@@ -57,7 +57,7 @@ def test_the_second_scorer_gives_what_is_in_print():
     assert values == pytest.approx(  # docs/rbo.md
         [0.6728, 0.3775, 0.8237, 0.7178, 0.6840, 0.7028], abs=5e-5
     )
-    source = Path(independent.__file__).read_text()
+    source = Path(independent.__file__).read_text(encoding="utf-8")
     assert "import pgcjax" not in source and "from pgcjax" not in source
 
 
@@ -118,7 +118,7 @@ def writes_in_place(rng, folder, kinds):
     """Be killed in the middle of a file that has its final name."""
 
     def work():
-        with open("out.csv", "w") as file:
+        with open("out.csv", "w", encoding="utf-8") as file:
             file.write("half")
             file.flush()
             time.sleep(60)

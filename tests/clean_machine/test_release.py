@@ -14,11 +14,13 @@ pytest.importorskip("scripts.release_checks", reason="not in a checkout")
 from scripts.release_checks import __main__ as door
 from scripts.release_checks.licences import PAGE, page, problems
 from scripts.release_checks.parts import (
+    KEPT,
     PARTS,
     VERSIONS,
     Check,
     Release,
     check_versions,
+    interpreter,
     lower_bounds,
 )
 
@@ -26,10 +28,13 @@ ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
-def test_versions_agree(tmp_path):
-    assert [check.problem for check in check_versions(Release(ROOT, tmp_path))] == [
-        *[""] * 3
-    ]
+def test_versions_agree(tmp_path, monkeypatch):
+    release = Release(ROOT, tmp_path)
+    monkeypatch.delenv("GITHUB_REF_TYPE", raising=False)
+    assert [check.problem for check in check_versions(release)] == [""] * 3
+    monkeypatch.setenv("GITHUB_REF_TYPE", "tag")
+    monkeypatch.setenv("GITHUB_REF_NAME", "v9.9")
+    assert [*check_versions(release)][-1].problem.startswith("the tag has 9.9, ")
 
 
 def test_a_version_that_differs_fails(tmp_path, capsys):
@@ -42,7 +47,7 @@ def test_a_version_that_differs_fails(tmp_path, capsys):
     assert not door.run_part("versions", Release(tmp_path, tmp_path))
     printed = capsys.readouterr().out
     assert printed.count("ok: versions: ") == 2
-    assert "FAILED: versions: CITATION.cff 9.9\nCITATION.cff has 9.9, " in printed
+    assert "FAILED: versions: CITATION.cff 9.9 (0 s)\nCITATION.cff has 9.9, " in printed
 
 
 def test_exit_status_and_names_of_parts(monkeypatch, capsys):
@@ -101,14 +106,43 @@ def test_workflows_have_no_secrets_and_what_they_run_is_there():
         assert not re.search(r"secrets\.|password|token:(?! write)", text), path.name
         for named in re.findall(r"(?:scripts|tests|\.ci)/[\w/.]+", text):
             assert (ROOT / named).exists(), (path.name, named)
-        for parts in re.findall(r"scripts/release --dry-run ([a-z ]+)$", text, re.M):
+        for parts in re.findall(r"(?:--keep kept|- parts:) ([a-z ]+)$", text, re.M):
             assert {*parts.split()} <= {*PARTS}
+        for action in re.findall(r"uses: (.*)", text):  # a tag can be moved
+            assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", action), action
     jobs = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"]
     quick = jobs["quick"]
     assert quick["strategy"]["matrix"]["python"] == [*VERSIONS]
     assert "windows-latest" in quick["strategy"]["matrix"]["os"]
     commands = [step["run"] for step in quick["steps"] if "run" in step]
     assert all(command.startswith("python -m ") for command in commands)  # no bash
+
+
+def test_the_python_that_is_asked_for_is_taken(tmp_path, monkeypatch):
+    """One of the path that does not run, as pyenv's may not, is passed over."""
+    release = Release(ROOT, tmp_path)
+    for folder, code in (("path", 1), ("versions/3.12.1/bin", 0)):
+        program = tmp_path / folder / ("python3.12" if code else "python")
+        program.parent.mkdir(parents=True)
+        program.write_text(f"#!/bin/sh\nexit {code}\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'path'}:/bin")
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    assert interpreter(release, "3.12") == str(program)
+    assert interpreter(release, "3.99") is None
+
+
+def test_what_was_checked_is_kept_if_all_is_well(tmp_path, monkeypatch):
+    def build(release):
+        for name in KEPT:
+            (release.folder / name).mkdir()
+        yield Check("it", problem)
+
+    monkeypatch.setitem(PARTS, "build", build)
+    for problem in ("no", ""):
+        door.main(["--dry-run", "--keep", str(tmp_path / "kept"), "build"])
+        assert (tmp_path / "kept").exists() == (not problem)
+    assert {path.name for path in (tmp_path / "kept").iterdir()} == {*KEPT}
 
 
 PAPER = ROOT / "docs" / "paper" / "paper.md"

@@ -84,7 +84,7 @@ def test_completion(shell, capsys, monkeypatch):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device here")
 def test_what_cannot_be_printed_is_said():
-    with open("/dev/full", "w") as full:
+    with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run(
             [sys.executable, "-m", "pgcjax", "measures"],
             stdout=full,

@@ -45,14 +45,18 @@ def test_from_scores_of_evaluate_to_a_page(pgcjax, here):
     assert asked[:2] == ["pgcjax", "explain"]
     done = pgcjax(*asked[1:], "--run-id", "oak", "--query", "q101", "-m", "PGC")
     assert done.code == 0 and "oak, q101: PGC 0." in done.err
-    Path("topics.tsv").write_text("q101\twhy is the sky blue\n")
-    Path("texts.jsonl").write_text('{"_id": "d-101-29", "title": "Sky", "text": "<b>"}')
+    Path("topics.tsv").write_text("q101\twhy is the sky blue\n", encoding="utf-8")
+    Path("texts.jsonl").write_text(
+        '{"_id": "d-101-29", "title": "Sky", "text": "<b>"}', encoding="utf-8"
+    )
     line[-2:] = ["--why", "0", "--topics", "topics.tsv", "--texts", "texts.jsonl"]
     line[3] = "p.html"
     done = pgcjax(*line)
     assert done.code == 0, done.err
     plain = json.loads(
-        re.findall(r'id="data">(.*)</script>', Path("p.html").read_text())[0]
+        re.findall(
+            r'id="data">(.*)</script>', Path("p.html").read_text(encoding="utf-8")
+        )[0]
     )
     assert plain["topics"]["ids"]["kind"] == plain["texts"]["texts"]["kind"] == "text"
     assert len(plain["why"]["cells"]["zip"]) < len(data["why"]["cells"]["zip"])

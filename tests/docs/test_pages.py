@@ -109,7 +109,7 @@ def run(command: str, where: str, out: io.StringIO) -> list[str]:
 
 def run_block(block: Block, names: dict, where: str) -> None:
     if block.title:
-        Path(block.title).write_text(block.text)
+        Path(block.title).write_text(block.text, encoding="utf-8")
     if block.kind == "yaml":  # a workflow
         assert all(job["steps"] for job in yaml.safe_load(block.text)["jobs"].values())
     for command in commands(block):

@@ -34,7 +34,7 @@ def forget_old_programs() -> None:
 def _processor() -> str:
     """Name what programs may use of this processor."""
     info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
     flags = [line for line in lines if line.startswith(("flags", "Features"))][:1]
     named = [platform.machine(), platform.processor(), *flags]
     return sha256("\n".join(named).encode()).hexdigest()[:12]

@@ -127,5 +127,5 @@ def prepare(folder: Path, told: Mapping[str, str], devices: int = 1) -> None:
 def spoil(path: Path) -> None:
     """Let a file be damaged so that nobody sees it who does not read it."""
     before = path.stat()
-    path.write_text("x" * before.st_size)
+    path.write_text("x" * before.st_size, encoding="utf-8")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))

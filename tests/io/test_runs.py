@@ -460,6 +460,7 @@ def test_runs_keep_the_encoding_with_which_they_were_listed(put):
         assert runs.table["doc_id"].tolist() == ["café"]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
 def test_a_pipe_is_read_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(

@@ -27,7 +27,7 @@ def same_shapes():
 
 def lines(path: Path) -> dict[tuple[str, str], str]:
     """Read `measure query value` of trec_eval, each value as it is printed."""
-    rows = [line.split() for line in path.read_text().splitlines()]
+    rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
     return {(row[0], row[1]): row[2] for row in rows}
 
 
@@ -35,7 +35,7 @@ def table(path: Path, columns: list[str]) -> pd.DataFrame:
     """Read fields by name; some runs there have words after their six fields."""
     rows = [
         line.split()[: len(columns)]
-        for line in path.read_text().splitlines()
+        for line in path.read_text(encoding="utf-8").splitlines()
         if not line.startswith("#")
     ]
     frame = pd.DataFrame(rows, columns=columns)
