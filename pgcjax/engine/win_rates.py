@@ -199,6 +199,11 @@ def check_sample(votes: SystemVotes) -> float:
         DataError: they are not; or too few.
     """
     names, judged, n = votes.names, votes.judged, len(votes.judged)
+    if (queries := len(np.unique(votes.query[judged]))) < CLUSTERS:
+        raise DataError(
+            f"people judged comparisons of {counted(queries, 'query')}",
+            mend=f"At least {CLUSTERS} are needed, as votes on one may hang together.",
+        )
     for who, some in (("people", judged), ("the model alone", ~judged)):
         games = np.bincount(votes.side[np.tile(some, 2)], minlength=len(names))
         if games.min() < LEAST:
@@ -207,11 +212,6 @@ def check_sample(votes: SystemVotes) -> float:
                 f"{names[games.argmin()]!r}",
                 mend=f"At least {LEAST} of each system are needed.",
             )
-    if (queries := len(np.unique(votes.query[judged]))) < CLUSTERS:
-        raise DataError(
-            f"people judged comparisons of {counted(queries, 'query')}",
-            mend=f"At least {CLUSTERS} are needed: votes on a query may go together.",
-        )
     excess, every = np.tile(judged - judged.mean(), 2), np.ones(2 * n, bool)
     of_query, z = np.bincount(votes.query, excess[:n]), []
     for look in (np.ones(2 * n), votes.model, np.abs(votes.model - 0.5)):
