@@ -7,6 +7,7 @@ from pgcjax.engine.judges import compare_judges as compare_orders
 from pgcjax.engine.next_judgments import NextJudgments
 from pgcjax.engine.next_judgments import next_judgments as next
 from pgcjax.engine.rectify import rectify
+from pgcjax.engine.win_rates import rank_sets
 from pgcjax.judging.agreement import (
     compare_agreement,
     grade_agreement,
@@ -82,6 +83,7 @@ __all__ = [
     "panel",
     "predict_context",
     "preferences_from_grades",
+    "rank_sets",
     "rectify",
     "report",
     "resample",

@@ -7,6 +7,7 @@ import click
 
 from pgcjax._version import __version__
 from pgcjax.cli.commands import judgments
+from pgcjax.cli.formats import format_of, print_findings
 from pgcjax.cli.options import (
     FILE,
     REAL,
@@ -14,13 +15,14 @@ from pgcjax.cli.options import (
     encoding_option,
     file_memory_option,
     files_option,
+    is_by_hand,
     output_option,
     prefs_format_option,
     write_table,
 )
 from pgcjax.io.choices import TABLE_SUFFIXES
 from pgcjax.judging.choices import BY, MODELS, SIDES, SPLITS, SWAYS
-from pgcjax.reporting.progress import ProgressDisplay
+from pgcjax.reporting.progress import ProgressDisplay, say
 
 _judge_option = click.option(
     "--judge",
@@ -35,8 +37,6 @@ lengths_option = click.option(
     metavar="FILE",
     help="Table of lengths: doc_id, length; or columns length_a, length_b.",
 )
-
-
 _covariates_option = click.option(
     "--covariate",
     "covariates",
@@ -212,6 +212,13 @@ def audit(
     help="Standard deviation of strengths, in log-odds; inf: none. By default it is "
     "fitted to the votes.",
 )
+@click.option(
+    "--people",
+    type=FILE,
+    metavar="PEOPLE",
+    help="Votes of people on some of the pairs, drawn by lot, where --prefs are a "
+    "model's on all: win rates of systems by people, and their ranks.",
+)
 @encoding_option
 @file_memory_option
 @output_option("Write all numbers at full precision")
@@ -230,6 +237,7 @@ def fit(
     reliability: bool,
     remove: tuple[str, ...],
     prior: float | None,
+    people: str | None,
     output: str | None,
     judges_to: str | None,
 ) -> None:
@@ -238,6 +246,8 @@ def fit(
     With --covariate also what else sways judges, and strengths without it beside those
     with it.
     """
+    if people:
+        return _rank_systems(prefs, prefs_format, people, output)
     if judges_to and not reliability:
         raise click.UsageError("--judges-output is of --reliability")
     from pgcjax.io.votes.read import read_preferences
@@ -264,3 +274,25 @@ def fit(
     write_table(result.judges, judges_to, metadata)
     for line in lines(result):
         click.echo(line)
+
+
+_OF_PEOPLE = {"prefs", "prefs_format", "people", "output"}
+
+
+def _rank_systems(
+    prefs: tuple[str, ...], prefs_format: str, people: str, output: str | None
+) -> None:
+    """Rank systems by votes of a model and few of people."""
+    from pgcjax.engine.win_rates import rank_sets
+    from pgcjax.io.votes.read import read_preferences
+
+    context = click.get_current_context()
+    for option in context.command.get_params(context):
+        name = option.name or ""
+        if option.expose_value and name not in _OF_PEOPLE and is_by_hand(context, name):
+            raise click.UsageError(f"{option.opts[0]} goes without --people")
+    found = rank_sets(read_preferences(prefs, format=prefs_format), people=people)
+    write_table(found.table, output, found.metadata | {"version": __version__})
+    for note in found.notes:
+        say(note)
+    print_findings(found.table, format_of(None), found.metadata)

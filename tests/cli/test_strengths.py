@@ -81,3 +81,31 @@ def test_mistakes_are_one_line(pgcjax, here):
         done = pgcjax("judgments", "fit", "--prefs", "votes.csv", *given)
         assert done.code == 2 and not done.out
         assert done.err.splitlines()[-1].endswith(message), given
+
+
+def test_systems_are_ranked_by_few_votes_of_people(pgcjax, here):
+    """People and the model agree in three of four comparisons; a wins most."""
+    random = np.random.default_rng(0)
+    first = random.integers(0, 3, 900)
+    second = (first + random.integers(1, 3, 900)) % 3
+    won = random.random(900) < 0.5 + 0.2 * (second - first)
+    said = np.where(random.random(900) < 0.75, won, ~won)
+    for name, x in (("model.csv", said), ("people.csv", won)):
+        table = {
+            "query_id": np.arange(900),
+            "model_a": [*map("abc".__getitem__, first)],
+        }
+        table |= {"model_b": [*map("abc".__getitem__, second)]}
+        table["winner"] = np.where(x, "model_a", "model_b")
+        rows = 900 if name == "model.csv" else 200
+        pd.DataFrame(table)[:rows].to_csv(name, index=False)
+    line = [*LINE[:3], "model.csv", "--people", "people.csv"]
+    done = pgcjax(*line, "-o", "ranks.csv")
+    assert done.code == 0 and "people judged 200 of 900 comparisons" in done.err
+    ranks = package.judgments.rank_sets("model.csv", people="people.csv").table
+    assert (
+        pd.read_csv("ranks.csv", comment="#")["high"].tolist() == ranks["high"].tolist()
+    )
+    assert done.out.splitlines()[1].startswith("a\t") and ranks["low"].tolist()[0] == 1
+    done = pgcjax(*line, "--model", "davidson")
+    assert done.code == 2 and "--model goes without --people" in done.err
