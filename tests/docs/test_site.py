@@ -11,7 +11,8 @@ import yaml
 import pgcjax
 from pgcjax.measures.catalogue import built_in
 from pgcjax.reference.pgc import greedy_ideal
-from scripts.site import catalogue, notebooks, pictures, privacy, screenshot
+from pgcjax.reporting import figures, plots
+from scripts.site import catalogue, gallery, notebooks, pictures, privacy, screenshot
 from scripts.site.browser import chromium
 
 ROOT = Path(__file__).parents[2]
@@ -83,6 +84,27 @@ def test_pictures_are_what_is_computed():
     assert len(ideal) == len(pictures.PLACES)
 
 
+def test_the_gallery_draws_every_figure_that_there_is():
+    page = gallery.PAGE.read_text("utf-8")
+    sources = (path.read_text("utf-8") for path in (ROOT / "pgcjax").rglob("*.py"))
+    results = r"^class ([A-Z]\w+)\(Result\):"
+    kinds = {kind for text in sources for kind in re.findall(results, text, re.M)}
+    kinds = (kinds | {*figures.BY_MEASURE, *figures.WHOLE}) - {"Explained"}  # a base
+    assert len(kinds) > 30
+    assert {kind for kind in kinds if f"`{kind}`" not in page} == set()
+    drawn = {name for name in plots.__all__ if f"plots.{name}(" not in page}
+    assert drawn == {"agreement", "leaderboard", "stability", "significance_curves"}
+
+
+def test_a_picture_of_the_gallery_is_what_its_code_draws():
+    page = "```python\nimport pgcjax\n```\n\n```python\nfrom pgcjax.reporting import "
+    page += "plots\nplots.points([1, 2], [3, 4])\n```\n\n![Two.](gallery/two.svg)\n"
+    ((name, picture),) = gallery.pictures(page).items()
+    assert name == "two" and picture.count("<use ") >= 2
+    with pytest.raises(ZeroDivisionError):
+        gallery.pictures("```python\n1 / 0\n```\n")
+
+
 def test_the_python_page_has_every_public_name():
     page = (DOCS / "api.md").read_text("utf-8")
     names = re.findall(r"^::: pgcjax\.([\w.]+)$", page, re.MULTILINE)
@@ -111,8 +133,14 @@ def test_links_lead_somewhere():
     """Anchors are checked where the site is built."""
     for page in (*sorted(DOCS.glob("*.md")), *sorted(ROOT.glob("*.md"))):
         for link in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8")):
-            if not re.match(r"https://[\w.-]+(/\S*)?$", link):
+            if not re.match(r"https://[\w.-]+(/\S*)?$|gallery/[\w-]+\.svg$", link):
                 assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda p: p.name)
+def test_pictures_have_words_for_those_who_do_not_see_them(page):
+    words = re.findall(r"!\[(.*?)\]\(", page.read_text("utf-8"))
+    assert [alt for alt in words if len(alt) < 20] == []
 
 
 def test_no_text_is_taken_for_html():
