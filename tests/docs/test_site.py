@@ -143,6 +143,35 @@ def test_pictures_have_words_for_those_who_do_not_see_them(page):
     assert [alt for alt in words if len(alt) < 20] == []
 
 
+ASKED = {
+    "start.md": "On Windows:",
+    "concepts.md": "`PGC(p=.95)`",
+    "coming-from.md": "## trec_eval",
+    "significance.md": "## Which test when",
+    "judge-bias.md": "# Is my judge biased?",
+    "gallery.md": "# Plot gallery",
+}
+
+
+def test_a_stranger_finds_answers_within_two_clicks_of_home():
+    def linked(pages: set[str]) -> set[str]:
+        texts = ((DOCS / page).read_text("utf-8") for page in pages)
+        return {to for text in texts for to in re.findall(r"\]\(([\w-]+\.md)", text)}
+
+    once = linked({"index.md"})
+    twice = once | linked({page for page in once if (DOCS / page).exists()})
+    for page, answer in ASKED.items():
+        assert page in twice
+        assert answer in (DOCS / page).read_text("utf-8"), page
+
+
+@pytest.mark.parametrize("word", ["FAQ", "Glossary", "Elo", "Bias", "Migrate"])
+def test_search_finds(word):
+    """The search of the site finds headings, and first cells of the glossary."""
+    page = (DOCS / "glossary.md").read_text("utf-8")
+    assert re.search(rf"^(#+ .*\b|\| ){word}\b", page, re.M | re.I)
+
+
 def test_no_text_is_taken_for_html():
     """`A<B, A>B` is; within backticks or a block it is not."""
     for page in sorted(DOCS.glob("*.md")):
