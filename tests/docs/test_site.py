@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import json
 import re
 from pathlib import Path
 
@@ -163,6 +164,30 @@ def test_a_stranger_finds_answers_within_two_clicks_of_home():
     for page, answer in ASKED.items():
         assert page in twice
         assert answer in (DOCS / page).read_text("utf-8"), page
+
+
+def listed(menu) -> list[str]:
+    if isinstance(menu, str):
+        return [menu]
+    parts = menu.values() if isinstance(menu, dict) else menu
+    return [page for part in parts for page in listed(part)]
+
+
+def test_what_is_read_has_at_most_30_thousand_words():
+    """Reference and evidence are looked up."""
+    menu = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
+    read = {"Home", "Start", "How to", "Explained"}
+    pages = [page for part in menu if read & part.keys() for page in listed(part)]
+    assert len(pages) > 25
+    words = 0
+    for page in pages:
+        path = DOCS / page
+        if not path.exists():
+            cells = json.loads(path.with_suffix(".ipynb").read_text("utf-8"))["cells"]
+            words += sum(len("".join(cell["source"]).split()) for cell in cells)
+        else:
+            words += len(path.read_text("utf-8").split())
+    assert words <= 30_000
 
 
 @pytest.mark.parametrize("word", ["FAQ", "Glossary", "Elo", "Bias", "Migrate"])
