@@ -272,5 +272,6 @@ def test_notebooks_are_kept_without_outputs():
     assert len(paths) == 2
     for path in paths:
         text = path.read_text("utf-8")
+        assert "After this page you can" in text
         assert '"outputs": []' in text and '"output_type"' not in text
         assert '"execution_count": null' in text
