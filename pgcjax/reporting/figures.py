@@ -176,6 +176,12 @@ def _strength(finding: Any, axes: "Axes | None") -> "Figure":
     return plots.lines(table, "gap", "strength", "of", **labels, axes=axes)
 
 
+def _power(finding: Any, axes: "Axes | None") -> "Figure":
+    names = ["pair", "run_a", "run_b", "test"]
+    label = "least difference that is found"
+    return bar_plots.dots(finding.table, names, "least_difference", label, axes=axes)
+
+
 def _asking(finding: Any, axes: "Axes | None") -> "Figure":
     labels = {"xlabel": "judgments of a query", "ylabel": "best documents found"}
     table = finding.table.sort_values("judgments")
@@ -242,6 +248,10 @@ WHOLE: dict[str, _Draw] = {
     "Contradictions": _contradictions,
     "Fit": _fit,
     "ContextPrediction": _prediction,
+    "Panel": lambda finding, axes: bar_plots.dots(
+        finding.table, ["judge"], "reliability", "reliability", axes=axes
+    ),
+    "Power": _power,
     "Strength": _strength,
     "SimulatedAsking": _asking,
     "Finished": _finished,

@@ -7,20 +7,22 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
-from scripts.site import catalogue, notebooks, privacy
+from scripts.site import catalogue, gallery, notebooks, privacy
 
 ROOT = Path(__file__).parents[2]
 OF_THE_ROOT = ("CHANGELOG", "CONTRIBUTING", "SECURITY")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are made: the catalogue, notebooks, files of the root."""
+    """Add what is made: catalogue, notebooks, files of the root, figures."""
     made = {f"catalogue/{name}.md": text for name, text in catalogue.pages().items()}
     for name in OF_THE_ROOT:
         made[f"{name.lower()}.md"] = (ROOT / f"{name}.md").read_text("utf-8")
     for path in sorted(Path(config.docs_dir, "notebooks").glob("*.ipynb")):
         page = notebooks.markdown(notebooks.execute(path), path.name)
         made[f"notebooks/{path.stem}.md"] = page
+    drawn = gallery.pictures(gallery.PAGE.read_text("utf-8"))
+    made |= {f"gallery/{name}.svg": picture for name, picture in drawn.items()}
     for uri, text in made.items():
         files.append(File.generated(config, uri, content=text))
     return files

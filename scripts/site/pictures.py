@@ -1,7 +1,8 @@
-"""The pictures of docs/concepts.md: `python -m scripts.site.pictures` writes them.
+"""The drawn pictures of docs/: `python -m scripts.site.pictures` writes them.
 
-All show the example of Luo 2021, Figure 3.5. Colours are those of Okabe and Ito, which
-can be told apart with any colour vision, and follow the reader's light or dark system.
+`pipeline` shows what pgcjax does; the others the example of Luo 2021, Figure 3.5.
+Colours are those of Okabe and Ito, which can be told apart with any colour vision, and
+follow the reader's light or dark system.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,6 +23,14 @@ PLACES = {
     "C": (45, 215),
     "D": (145, 215),
 }
+STAGES = (
+    (("runs", "evaluate"), ("judgments", "files check"), ("judges", "ask")),
+    (("graph", "of each query"), ("ideal ranking", "nearest to the run")),
+    (("scores", "run × query"),),
+    (("which is best", "compare"), ("how sure", "uncertainty"), ("why", "explain")),
+    (("tables, figures", "--format"), ("a page", "report"), ("a gate", "gate")),
+)
+"""Columns of the picture of what pgcjax does: a name, and the verb or a remark."""
 SINKS, MOST = "beats nobody", "most wins over losses"
 STYLE = """\
 <style>
@@ -29,6 +38,7 @@ STYLE = """\
   .head { fill: #24292f }
   text { fill: #24292f; font: 15px system-ui, sans-serif; text-anchor: middle }
   .left { text-anchor: start }
+  .small { font-size: 12px }
   .now { fill: #e69f00; stroke: #24292f; stroke-width: 1.5 }
   .now + text { fill: #000 }
   .share { fill: #56b4e9; stroke: none }
@@ -109,6 +119,24 @@ def rbo(p: float = 0.95) -> str:
     return _svg(560, 260, "Overlap of two rankings at each depth", about, shapes)
 
 
+def pipeline() -> str:
+    """Draw the way from runs and judgments to findings, a column for each stage."""
+    shapes, said = "", []
+    for i, stage in enumerate(STAGES):
+        x, top = 10 + 150 * i, 110 - 35 * len(stage)
+        for j, (name, remark) in enumerate(stage):
+            y = top + 70 * j
+            box = f'class="ink" x="{x}" y="{y}" width="120" height="54" rx="6"'
+            shapes += f"<rect {box}/>\n" + _text(x + 60, y + 24, name)
+            shapes += _text(x + 60, y + 43, remark, "small")
+        if i:
+            path = f"M{x - 27} 102L{x - 3} 102"
+            shapes += f'<path class="ink" d="{path}" marker-end="url(#head)"/>\n'
+        said.append(", ".join(name for name, _ in stage))
+    about = f"From left to right: {'; then '.join(said)}."
+    return _svg(740, 212, "From runs and judgments to findings", about, shapes)
+
+
 def _graph(taken: Iterable[str], gone: Iterable[str]) -> str:
     taken, gone = list(taken), set(gone)
     shapes = ""
@@ -166,7 +194,7 @@ def _svg(width: int, height: int, title: str, about: str, shapes: str) -> str:
     )
 
 
-PICTURES = {"graph": graph, "peel": peel, "rbo": rbo}
+PICTURES = {"graph": graph, "peel": peel, "rbo": rbo, "pipeline": pipeline}
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)

@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import json
 import re
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import yaml
 import pgcjax
 from pgcjax.measures.catalogue import built_in
 from pgcjax.reference.pgc import greedy_ideal
-from scripts.site import catalogue, notebooks, pictures, privacy, screenshot
+from pgcjax.reporting import figures, plots
+from scripts.site import catalogue, gallery, notebooks, pictures, privacy, screenshot
 from scripts.site.browser import chromium
 
 ROOT = Path(__file__).parents[2]
@@ -83,6 +85,27 @@ def test_pictures_are_what_is_computed():
     assert len(ideal) == len(pictures.PLACES)
 
 
+def test_the_gallery_draws_every_figure_that_there_is():
+    page = gallery.PAGE.read_text("utf-8")
+    sources = (path.read_text("utf-8") for path in (ROOT / "pgcjax").rglob("*.py"))
+    results = r"^class ([A-Z]\w+)\(Result\):"
+    kinds = {kind for text in sources for kind in re.findall(results, text, re.M)}
+    kinds = (kinds | {*figures.BY_MEASURE, *figures.WHOLE}) - {"Explained"}  # a base
+    assert len(kinds) > 30
+    assert {kind for kind in kinds if f"`{kind}`" not in page} == set()
+    drawn = {name for name in plots.__all__ if f"plots.{name}(" not in page}
+    assert drawn == {"agreement", "leaderboard", "stability", "significance_curves"}
+
+
+def test_a_picture_of_the_gallery_is_what_its_code_draws():
+    page = "```python\nimport pgcjax\n```\n\n```python\nfrom pgcjax.reporting import "
+    page += "plots\nplots.points([1, 2], [3, 4])\n```\n\n![Two.](gallery/two.svg)\n"
+    ((name, picture),) = gallery.pictures(page).items()
+    assert name == "two" and picture.count("<use ") >= 2
+    with pytest.raises(ZeroDivisionError):
+        gallery.pictures("```python\n1 / 0\n```\n")
+
+
 def test_the_python_page_has_every_public_name():
     page = (DOCS / "api.md").read_text("utf-8")
     names = re.findall(r"^::: pgcjax\.([\w.]+)$", page, re.MULTILINE)
@@ -111,8 +134,67 @@ def test_links_lead_somewhere():
     """Anchors are checked where the site is built."""
     for page in (*sorted(DOCS.glob("*.md")), *sorted(ROOT.glob("*.md"))):
         for link in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8")):
-            if not re.match(r"https://[\w.-]+(/\S*)?$", link):
+            if not re.match(r"https://[\w.-]+(/\S*)?$|gallery/[\w-]+\.svg$", link):
                 assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda p: p.name)
+def test_pictures_have_words_for_those_who_do_not_see_them(page):
+    words = re.findall(r"!\[(.*?)\]\(", page.read_text("utf-8"))
+    assert [alt for alt in words if len(alt) < 20] == []
+
+
+ASKED = {
+    "start.md": "On Windows:",
+    "concepts.md": "`PGC(p=.95)`",
+    "coming-from.md": "## trec_eval",
+    "significance.md": "## Which test when",
+    "judge-bias.md": "# Is my judge biased?",
+    "gallery.md": "# Plot gallery",
+}
+
+
+def test_a_stranger_finds_answers_within_two_clicks_of_home():
+    def linked(pages: set[str]) -> set[str]:
+        texts = ((DOCS / page).read_text("utf-8") for page in pages)
+        return {to for text in texts for to in re.findall(r"\]\(([\w-]+\.md)", text)}
+
+    once = linked({"index.md"})
+    twice = once | linked({page for page in once if (DOCS / page).exists()})
+    for page, answer in ASKED.items():
+        assert page in twice
+        assert answer in (DOCS / page).read_text("utf-8"), page
+
+
+def listed(menu) -> list[str]:
+    if isinstance(menu, str):
+        return [menu]
+    parts = menu.values() if isinstance(menu, dict) else menu
+    return [page for part in parts for page in listed(part)]
+
+
+def test_what_is_read_has_at_most_30_thousand_words():
+    """Reference and evidence are looked up."""
+    menu = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
+    read = {"Home", "Start", "How to", "Explained"}
+    pages = [page for part in menu if read & part.keys() for page in listed(part)]
+    assert len(pages) > 25
+    words = 0
+    for page in pages:
+        path = DOCS / page
+        if not path.exists():
+            cells = json.loads(path.with_suffix(".ipynb").read_text("utf-8"))["cells"]
+            words += sum(len("".join(cell["source"]).split()) for cell in cells)
+        else:
+            words += len(path.read_text("utf-8").split())
+    assert words <= 30_000
+
+
+@pytest.mark.parametrize("word", ["FAQ", "Glossary", "Elo", "Bias", "Migrate"])
+def test_search_finds(word):
+    """The search of the site finds headings, and first cells of the glossary."""
+    page = (DOCS / "glossary.md").read_text("utf-8")
+    assert re.search(rf"^(#+ .*\b|\| ){word}\b", page, re.M | re.I)
 
 
 def test_no_text_is_taken_for_html():
@@ -190,5 +272,6 @@ def test_notebooks_are_kept_without_outputs():
     assert len(paths) == 2
     for path in paths:
         text = path.read_text("utf-8")
+        assert "After this page you can" in text
         assert '"outputs": []' in text and '"output_type"' not in text
         assert '"execution_count": null' in text
