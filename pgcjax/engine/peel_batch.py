@@ -26,7 +26,7 @@ from jaxtyping import Float64, Int32, Int64
 
 from pgcjax.engine import plan, tiles
 from pgcjax.engine.batch import Batch, BatchSetting, Member
-from pgcjax.engine.peel_programs import is_interpreted, kernel, peel_choice
+from pgcjax.engine.peel_programs import is_interpreted, kernel, leave_out, peel_choice
 from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import Progress
 from pgcjax.kernels import peel, peel_levels, peel_packed
@@ -228,8 +228,17 @@ class PeelTiles(TileBatch):
         # A GPU would be asked for a number of the data at each step.
         if size.name == "levels":
             return peel_program(size, self.graphs.longest)
-        launch = peel_choice(size.size).name if size.name == "packed" else "xla"
-        return peel_program(size, size.size, launch)
+        return peel_program(size, size.size, _launch(size))
+
+    def leave_out(self, size: Form, error: Exception) -> None:
+        """Peel by the next program."""
+        leave_out(_launch(size), size.size, error)
+
+
+def _launch(form: Form) -> str:
+    """Name the program of a form on this device, as of `peel_choice`."""
+    is_peeled = form.name == "packed" and default_backend() != "cpu"
+    return peel_choice(form.size).name if is_peeled else "xla"
 
 
 def bytes_of(form: Form) -> tuple[int, int]:

@@ -120,6 +120,15 @@ class TileBatch(ABC):
     def program(self, size: Any) -> QueryProgram:
         """The program of a size: the same object each time, of plain contents."""
 
+    def leave_out(self, size: Any, error: Exception) -> None:
+        """Have `program` return another one, as the call of its last one failed.
+
+        Raises:
+            Exception: the error, if there is no other.
+        """
+        del size
+        raise error
+
     def finish(self, queries: Sequence[int], runs: slice, result: PyTree) -> np.ndarray:
         """Scores of what the program gave: `[queries, runs, …]`, as of `shape`."""
         del queries, runs
@@ -210,16 +219,28 @@ def _calls_of(
     """Name the calls of queries that are laid out, of some runs after the others."""
     size, queries, arrays = part
     fixed, devices = place(_padded(arrays, shape[:1])), local_device_count()
-    program = batch.program(size)
     work = shape[0] * shape[1] * batch.nbytes(size)[0] * batch.rounds
     for first in range(0, batch.columns, shape[1]):
         runs = slice(first, min(first + shape[1], batch.columns))
         moving = place(_padded(batch.pack_runs(queries, runs, size), shape))
         shapes = map(np.shape, jax.tree.flatten((fixed, moving, shared))[0])
+        program = batch.program(size)
         make = compiled(program, batch.pace(size), devices)
         key = program, size, tuple(shapes), devices
-        make = partial(make, (fixed, moving), shared)
-        yield Call((queries, runs), make, key, work >= _LARGE)
+        arrays = (fixed, moving), shared
+        instead = partial(_instead, batch, size, arrays)
+        make = partial(make, *arrays)
+        yield Call((queries, runs), make, key, work >= _LARGE, instead)
+
+
+def _instead(batch: TileBatch, size: Any, arrays: PyTree, error: Exception) -> PyTree:
+    """Call the program that follows one that failed, or the next one after it."""
+    batch.leave_out(size, error)
+    program = compiled(batch.program(size), batch.pace(size), local_device_count())
+    try:
+        return program(*arrays)
+    except Exception as another:
+        return _instead(batch, size, arrays, another)
 
 
 def _padded(arrays: PyTree, shape: tuple[int, ...]) -> PyTree:
