@@ -21,6 +21,7 @@ from pgcjax.later import jax
 from pgcjax.runtime.devices import (
     default_backend,
     everywhere,
+    is_host,
     local_device_count,
     place,
 )
@@ -111,6 +112,10 @@ class TileBatch(ABC):
             queries: those of a tile.
             size: of them; what is laid out may have others, such as fewer votes.
         """
+
+    def keep(self, part: PackedQueries, arrays: PyTree) -> None:
+        """Take what is laid out as the devices have it, for other runs to come."""
+        del part, arrays
 
     @abstractmethod
     def pack_runs(self, queries: Sequence[int], runs: slice, size: Any) -> PyTree:
@@ -218,7 +223,10 @@ def _calls_of(
 ) -> Iterator[Call]:
     """Name the calls of queries that are laid out, of some runs after the others."""
     size, queries, arrays = part
-    fixed, devices = place(_padded(arrays, shape[:1])), local_device_count()
+    fixed = place(_padded(arrays, shape[:1]), several=True)
+    if not is_host():
+        batch.keep(part, fixed)
+    devices = local_device_count()
     work = shape[0] * shape[1] * batch.nbytes(size)[0] * batch.rounds
     for first in range(0, batch.columns, shape[1]):
         runs = slice(first, min(first + shape[1], batch.columns))
@@ -244,14 +252,15 @@ def _instead(batch: TileBatch, size: Any, arrays: PyTree, error: Exception) -> P
 
 
 def _padded(arrays: PyTree, shape: tuple[int, ...]) -> PyTree:
-    """Pad the first axes with zeros to a tile's."""
+    """Pad the first axes with zeros to a tile's, or cut the padding of a larger one."""
 
     def filled(array: np.ndarray) -> np.ndarray:
         here = array.shape[: len(shape)]
         if here == shape:
             return array
         out = blank((*shape, *array.shape[len(shape) :]), 0, array.dtype)
-        out[tuple(map(slice, here))] = array
+        filled = tuple(map(slice, map(min, here, shape)))
+        out[filled] = array[filled]
         return out
 
     return jax.tree.map(filled, arrays)
