@@ -65,7 +65,7 @@ class Ragged:
             counts.append((rank < ours.ABSENT).sum(1))
         count = np.array(counts, np.int32)
         first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
-        room = max(room, ours.list_room(int(count.sum()), max(sizes)))
+        room = max(room, ours.list_room(int(count.sum()), max(sizes), sent=narrow))
         dtype = np.uint16 if narrow else np.int32
         both = (np.concatenate(x).astype(dtype) for x in (chosen, ranked))
         documents = ours.Documents(*(ours.lengthened(x, room) for x in both))

@@ -120,7 +120,7 @@ class Drawn:
             count = np.tile(np.diff(self._starts).astype(np.int32), (len(docs), 1))
             first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
             rank = np.tile(self._rank, len(docs))
-            room = max(room, ours.list_room(len(value), self._n))
+            room = max(room, ours.list_room(len(value), self._n, sent=narrow))
             dtype = np.uint16 if narrow else np.int32  # ranks are below 1000 or n
             value, rank = (
                 ours.lengthened(x.astype(dtype), room) for x in (value, rank)

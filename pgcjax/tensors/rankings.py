@@ -326,7 +326,8 @@ class Rankings:
             values: of each of them, query after query, none negative; None: their
                 numbers from 0.
             room: documents to have room for, as an earlier call had.
-            narrow: whether values and ranks have 16 bits each, if these are enough.
+            narrow: for devices that are sent all of it: little padding, and 16 bits for
+                a value or a rank if these are enough.
         """
         lengths = [len(ids) for ids in docs.values()]
         if values is None:
@@ -335,7 +336,8 @@ class Rankings:
         values = np.append(self._judged.spread(docs, values), np.int32(-1))
         # With room for programs, that they take it as it is; what is not written to
         # takes no memory.
-        room = max(room, list_room(self.size, max(lengths, default=0)))
+        longest = max(lengths, default=0)
+        room = max(room, list_room(self.size, longest, sent=narrow))
         short = narrow and max(values.max(), self.last) < 2**16
         dtype = np.uint16 if short else np.int32
         value, rank = (blank((room,), None, dtype) for _ in range(2))
