@@ -70,14 +70,17 @@ def main(words: Sequence[str] | None = None) -> int:
     stand_in()
     import jax
 
-    from benchmarks import harness
-    from benchmarks.gpu_bench import Bench
+    from benchmarks import gpu_checks, harness
+    from benchmarks.gpu_bench import Bench, without_folders
     from benchmarks.studies import gpu_bounds
 
     jax.config.update("jax_enable_compilation_cache", False)  # or it hides compiling
     backend, device = jax.default_backend(), jax.local_devices()[0]
     given = list(sys.argv[1:] if words is None else words)
+    given = [without_folders(word) for word in given]
     about = harness.facts(["python", "-m", "benchmarks.gpu", *given])
+    unknown = "unknown: no git checkout"
+    about["versions"]["uncommitted"] = about["versions"]["uncommitted"] or unknown
     about["machine"]["gpu"] = _gpu(device)
     about["versions"] |= _plugins()
     print(f"{device.device_kind} ({backend}), jax {jax.__version__}")
@@ -93,6 +96,8 @@ def main(words: Sequence[str] | None = None) -> int:
         bench.keep = partial(report.save, options.output, about)  # if we are stopped
     shape = options.queries or queries, options.runs or runs, options.n
     try:
+        if not gpu_checks.check(bench):  # then no time means anything
+            return 1
         best = _measure(bench, shape, options.sizes)
         if "H100" in device.device_kind:
             bench.beside(gpu_bounds.foretold())

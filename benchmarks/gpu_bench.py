@@ -1,6 +1,7 @@
 """Checking, timing and printing on one device, in milliseconds; for `gpu.py`."""
 
 import math
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -225,8 +226,7 @@ class Bench:
         return [row] if self._same(name, sums, truth) else []
 
     def _failed(self, name: str, error: Exception) -> None:
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        self._leave_out(name, f"{type(error).__name__}: {first[:200]}")
+        self._leave_out(name, in_a_line(error))
 
     def _same(self, name: str, sums: np.ndarray, truth: np.ndarray) -> bool:
         if sums.shape == truth.shape and sums.dtype == truth.dtype:
@@ -336,6 +336,17 @@ class Bench:
             cells = [x.rjust(w) for x, w in zip(rest, widths[1:], strict=True)]
             print("  ".join([first.ljust(widths[0]), *cells]).rstrip(), flush=True)
         self.keep()
+
+
+def in_a_line(error: Exception) -> str:
+    """Return an error's name and first line, without folders of the machine."""
+    first = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return without_folders(f"{type(error).__name__}: {first[:200]}")
+
+
+def without_folders(text: str) -> str:
+    """Drop the folders of absolute paths: a result is read elsewhere."""
+    return re.sub(r"(?<![\w.])~?/(?:[^\s/:'\"]+/)+", "", text)
 
 
 def _cell(x: Any) -> str:

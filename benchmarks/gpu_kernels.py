@@ -64,6 +64,7 @@ class Work(NamedTuple):
         per: what a unit is.
         differs: says of a result how far it is from the plain one, on a sample: at
             most 1e-12 of scores, and 0 of whole numbers.
+        sample: how many results that compares, at most.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Work(NamedTuple):
     units: int
     per: str
     differs: Callable[[Any], float]
+    sample: int = SAMPLE
 
 
 def lists(queries: int, runs: int, n: int) -> Work:
@@ -149,7 +151,8 @@ def grids(queries: int, systems: int, n: int) -> Work:
     title = f"PGC of grids, N = {n}: {queries} queries × {systems} systems"
     program = compiled(grid_program("packed"), Pace(), 1)
     units = queries * systems
-    return Work("grids", title, program, (cut, weights), units, "(query, run)", differs)
+    arguments = cut, weights
+    return Work("grids", title, program, arguments, units, "(query, run)", differs, 4)
 
 
 def grid_pairs(queries: int, systems: int, n: int) -> Work:
@@ -274,7 +277,7 @@ def replicates(queries: int, runs: int, n: int, backend: str = "gpu") -> Work:
     shared = flat.documents, weights
     units, arguments = REPLICATES * queries * runs, (cut, shared)
     per = "(replicate, query, run)"
-    return Work("replicates", title, program, arguments, units, per, differs)
+    return Work("replicates", title, program, arguments, units, per, differs, 4)
 
 
 def every(

@@ -81,7 +81,7 @@ class Drawn:
         self._n, self._seed = n, seed
         self._starts = np.searchsorted(self._run, np.arange(runs + 1))
         self._keep, self._kept = keep, dict[str, ours.Retrieved]()
-        self._flat: dict[tuple[str, ...], tuple[np.ndarray, ours.FlatRuns]] = {}
+        self._flat: dict[tuple[bool | str, ...], tuple[np.ndarray, ours.FlatRuns]] = {}
 
     def _names(self, query_id: str) -> np.ndarray:
         rng = np.random.default_rng([self._seed, int(query_id[1:])])
@@ -106,20 +106,25 @@ class Drawn:
         docs: Mapping[str, np.ndarray],
         values: np.ndarray | None = None,
         room: int = 0,
+        *,
+        narrow: bool = False,
     ) -> ours.FlatRuns:
         """Give the documents of queries end to end, each with its value."""
-        key = tuple(docs)
+        key = narrow, *docs
         if values is None:
-            values = np.tile(np.arange(self._n, dtype=np.int32), len(key))
+            values = np.tile(np.arange(self._n, dtype=np.int32), len(docs))
         if key not in self._flat or not np.array_equal(self._flat[key][0], values):
-            by_query = values.reshape(len(key), self._n)
+            by_query = values.reshape(len(docs), self._n)
             pairs = zip(by_query, docs, strict=True)
             value = np.concatenate([each[self[q].vertex] for each, q in pairs])
-            count = np.tile(np.diff(self._starts).astype(np.int32), (len(key), 1))
+            count = np.tile(np.diff(self._starts).astype(np.int32), (len(docs), 1))
             first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
-            rank = np.tile(self._rank, len(key))
-            room = max(room, ours.list_room(len(value), self._n))
-            value, rank = (ours.lengthened(x, room) for x in (value, rank))
+            rank = np.tile(self._rank, len(docs))
+            room = max(room, ours.list_room(len(value), self._n, sent=narrow))
+            dtype = np.uint16 if narrow else np.int32  # ranks are below 1000 or n
+            value, rank = (
+                ours.lengthened(x.astype(dtype), room) for x in (value, rank)
+            )
             edges = np.array([0, count.shape[1]])
             documents = ours.Documents(value, rank)
             flat = ours.FlatRuns(documents, first, count, edges)

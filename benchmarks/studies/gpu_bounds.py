@@ -26,6 +26,7 @@ from benchmarks.studies.gpu_launches import Code, Launch
 from benchmarks.studies.gpu_programs import COLLECTIONS, TRITON, XLA, Row, calls, rows
 
 KEPT = ROOT / "benchmarks/results/gpu-prediction-h100.json"
+MEASURED = ROOT / "benchmarks/results/gpu-h100.json"
 
 
 class Device(NamedTuple):
@@ -201,11 +202,24 @@ def predicted(compiled: Compiled) -> tuple[float, float]:
 
 def foretold() -> dict[tuple[str, float, str], tuple[float, float]]:
     """Give the seconds of a call by row of `benchmarks.gpu`, what it counts, and N."""
-    names = {TRITON: OWN_CHOICE, XLA: ONE_WORD}
-    kernels, _ = read()
+    return {_key(row): predicted(row) for row in read()[0]}
+
+
+def _key(row: Compiled) -> tuple[str, float, str]:
+    name = {TRITON: OWN_CHOICE, XLA: ONE_WORD}.get(row.row, row.row)
+    return name, row.pairs, documents(row.shape)
+
+
+def measured(path: Path = MEASURED) -> dict[tuple[str, float, str], float]:
+    """Read what `benchmarks.gpu` measured: milliseconds, by the keys of `foretold`."""
     return {
-        (names.get(row.row, row.row), row.pairs, documents(row.shape)): predicted(row)
-        for row in kernels
+        (figure["name"], race["units"], documents(race["title"])): figure[
+            "microseconds"
+        ]["median"]
+        * race["units"]
+        / 1e3
+        for race in json.loads(path.read_text())["races"]
+        for figure in race["figures"]
     }
 
 
@@ -227,10 +241,10 @@ def heaviest(compiled: Compiled) -> Launch:
 def lines(path: Path = KEPT) -> Iterator[str]:
     """Give the tables as Markdown."""
     kernels, collections = read(path)
-    columns = "kernel | queries × runs | launches | memory | L2 | integers"
-    columns += " | registers, warps | bounds, at peak | ms | ns each | host, ms"
-    yield f"| {columns} |"
-    yield "|---" * 11 + "|"
+    columns = "kernel | queries × runs | launches | memory | L2 | registers, warps"
+    yield f"| {columns} | bounds, at peak | predicted, ms | measured, ms |"
+    yield "|---" * 9 + "|"
+    times = measured()
     for row in kernels:
         found, heavy = bound(row, BEST), heaviest(row)
         of = "–"
@@ -244,12 +258,10 @@ def lines(path: Path = KEPT) -> Iterator[str]:
             f"{sum(x.times for x in row.launches):,.0f}",
             _bytes(found.memory),
             _bytes(found.cache),
-            f"{found.integers / 1e9:.2g} G",
             of,
             ", ".join(f"{kind} {_number(1e3 * x)} ms" for kind, x in first),
             _range([1e3 * x for x in predicted(row)]),
-            _range([1e9 * x / row.pairs for x in predicted(row)]),
-            _range([1e3 * row.given / x.link for x in (BEST, WORST)]),
+            _number(times[key]) if (key := _key(row)) in times else "–",
         ]
         yield f"| {' | '.join(cells)} |"
     yield ""

@@ -13,8 +13,8 @@ from pgcjax.tensors.adjacency import LevelGraphs, PackedGraphs
 from pgcjax.tensors.flat_runs import RunRanks, Where
 from pgcjax.tensors.padding import padded_size
 
-QUERIES, RUNS, TILE = 173, 1000, (32, 64)
-SMALL, LARGE = 16, 170
+QUERIES, RUNS = 173, 1000
+SMALL, MIDDLE, LARGE = 16, 64, 170
 TRITON, XLA = "peel, Triton", "peel, XLA"
 COLLECTIONS = {  # runs, and queries by padded size: what `evaluate --dry-run` says
     "CAsT 2019": (26, {16: 125, 32: 27, 64: 16, 128: 3}),
@@ -39,18 +39,16 @@ def peels(queries: int, runs: int, n: int, shape: str) -> Iterator[Row]:
     each = min(8, 1 << (fit.bit_length() - 1))
     make = partial(_triton, queries, runs, n)
     yield Row(TRITON, shape, pairs, n, each, make)
-    if n == LARGE:
-        make = partial(make, block=8 * each, num_warps=8)
-        yield Row(f"{TRITON}, 8 warps", shape, pairs, n, each, make)
     yield Row(XLA, shape, pairs, n, 0, partial(_packed, queries, runs, n))
 
 
 def rows() -> Iterator[Row]:
     """List all that is to be compiled."""
-    for n in (LARGE, SMALL):
+    for n in (LARGE, MIDDLE, SMALL):
         whole = f"{QUERIES} × {RUNS}, N = {n}"
         yield from peels(QUERIES, RUNS, n, whole)
-        yield from peels(*TILE, n, f"{TILE[0]} × {TILE[1]}, N = {n}")
+        if n == MIDDLE:
+            continue
         pairs = QUERIES * RUNS
         yield Row("levels", whole, pairs, n, 0, partial(_levels, QUERIES, RUNS, n))
         make = partial(_work, gpu_kernels.lists, n)
@@ -78,7 +76,8 @@ def calls() -> Iterator[tuple[int, Row]]:
     """List the calls for the peels of public collections, and how often each is."""
     for name, (runs, sizes) in COLLECTIONS.items():
         for size, queries in sizes.items():
-            shape = plan.tile(queries, runs, per_query=4 * size**2, per_pair=48 * size)
+            taken: dict[str, Any] = {"per_query": 4 * size**2, "per_pair": 48 * size}
+            shape = plan.tile(queries, runs, **taken, on_gpu=True)
             for row in peels(*shape, size, name):
                 yield -(-queries // shape[0]) * -(-runs // shape[1]), row
 

@@ -16,6 +16,7 @@ from pgcjax.kernels import ABSENT
 from pgcjax.kernels.ranked_list import RankedList, picked
 from pgcjax.later import jax, jnp
 from pgcjax.measures.measure import Outline, numbers, outline, rebuilt
+from pgcjax.runtime.devices import is_host
 from pgcjax.tensors.flat_runs import listed
 from pgcjax.tensors.padding import axis_length, list_width, ranks_length, stack
 
@@ -135,7 +136,8 @@ class ListTiles(TileBatch):
     def __init__(self, batch: ListBatch, rankings: "Rankings"):
         """Look up documents, and the weights of ranks."""
         self._batch, self._names, docs = batch, list(batch.docs), batch.docs
-        self.runs = rankings.flat(docs, room=batch.room).to_depth(batch.depth)
+        flat = rankings.flat(docs, room=batch.room, narrow=not is_host())
+        self.runs = flat.to_depth(batch.depth)
         self.rows, self.columns = self.runs.count.shape
         batch.room = self.runs.room
         batch.most_runs_yet = max(batch.most_runs_yet, self.columns)

@@ -26,12 +26,12 @@ from jaxtyping import Float64, Int32, Int64
 
 from pgcjax.engine import plan, tiles
 from pgcjax.engine.batch import Batch, BatchSetting, Member
-from pgcjax.engine.peel_programs import is_interpreted, kernel, peel_choice
+from pgcjax.engine.peel_programs import is_interpreted, kernel, leave_out, peel_choice
 from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import Progress
 from pgcjax.kernels import peel, peel_levels, peel_packed
 from pgcjax.later import Array, jax
-from pgcjax.runtime.devices import default_backend
+from pgcjax.runtime.devices import default_backend, is_host
 from pgcjax.tensors import adjacency
 from pgcjax.tensors.adjacency import Form, FormedGraph
 from pgcjax.tensors.flat_runs import RunRanks, Where, by_place, by_vertex
@@ -41,6 +41,7 @@ from pgcjax.tensors.padding import padded_size
 if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
 
+_MOST_THERE = 2**30  # bytes of graphs that devices keep for the next chunk of runs
 _PER_LEVELS = 256  # bytes of a run and a query whose documents have few levels
 
 
@@ -121,6 +122,7 @@ class PeelGraphs:
         self.docs = {name: graph.doc_ids for name, graph in graphs.items()}
         self.most_runs = self.room = self.longest = 0
         self._ready: dict[tuple[int, int], Any] = {}
+        self._there: dict[tuple[int, int], int] = {}  # bytes of what devices have
 
     @cached_property
     def forms(self) -> list[FormedGraph | None]:
@@ -159,11 +161,17 @@ class PeelGraphs:
             lay_out = adjacency.packed if form.name == "packed" else adjacency.wide
             vertices = np.array([len(graph) for graph in graphs], np.int32)
             ready = lay_out(graphs, form.size), vertices
-        nbytes = sum(array.nbytes for array in jax.tree.leaves(ready))
-        if nbytes <= self._left:
+        if (nbytes := _nbytes(ready)) <= self._left:
             self._left -= nbytes
             self._ready[key] = ready
         return ready
+
+    def keep(self, queries: Sequence[int], arrays: Any) -> None:
+        """Keep a tile as the devices have it, in place of what was laid out here."""
+        key, nbytes = (queries[0], len(queries)), _nbytes(arrays)
+        is_here = key in self._ready and key not in self._there
+        if is_here and sum(self._there.values()) + nbytes <= _MOST_THERE:
+            self._ready[key], self._there[key] = arrays, nbytes
 
 
 class PeelTiles(TileBatch):
@@ -184,7 +192,9 @@ class PeelTiles(TileBatch):
     ):
         """Look documents up."""
         self.graphs, self.budget = graphs, graphs.budget
-        self.runs = rankings.flat(graphs.docs, graphs.values, graphs.room)
+        narrow = not is_host()
+        of_docs = graphs.docs, graphs.values, graphs.room
+        self.runs = rankings.flat(*of_docs, narrow=narrow)
         self.rows, self.columns = self.runs.count.shape
         longest = padded_size(int(self.runs.count.max(initial=0)))
         graphs.most_runs = max(graphs.most_runs, self.columns)
@@ -216,6 +226,10 @@ class PeelTiles(TileBatch):
         """Lay graphs out."""
         return [PackedQueries(size, queries, self.graphs.packed(queries, size))]
 
+    def keep(self, part: PackedQueries, arrays: Any) -> None:
+        """Keep graphs on the devices for the next chunk of runs."""
+        self.graphs.keep(part.queries, arrays)
+
     def pack_runs(self, queries: Sequence[int], runs: slice, size: Form) -> Where:
         """Places of rankings."""
         del size
@@ -228,8 +242,21 @@ class PeelTiles(TileBatch):
         # A GPU would be asked for a number of the data at each step.
         if size.name == "levels":
             return peel_program(size, self.graphs.longest)
-        launch = peel_choice(size.size).name if size.name == "packed" else "xla"
-        return peel_program(size, size.size, launch)
+        return peel_program(size, size.size, _launch(size))
+
+    def leave_out(self, size: Form, error: Exception) -> None:
+        """Peel by the next program."""
+        leave_out(_launch(size), size.size, error)
+
+
+def _nbytes(arrays: Any) -> int:
+    return sum(array.nbytes for array in jax.tree.leaves(arrays))
+
+
+def _launch(form: Form) -> str:
+    """Name the program of a form on this device, as of `peel_choice`."""
+    is_peeled = form.name == "packed" and default_backend() != "cpu"
+    return peel_choice(form.size).name if is_peeled else "xla"
 
 
 def bytes_of(form: Form) -> tuple[int, int]:

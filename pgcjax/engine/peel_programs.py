@@ -48,6 +48,7 @@ PROGRAMS = (
     PeelProgram("mosaic", "pgcjax.kernels.peel_mosaic", (9, 0), (0, 10)),
 )
 CHOICES = ("auto", "xla", "pallas", *(program.name for program in PROGRAMS))
+_FAILED: dict[tuple[str, int], str] = {}  # in calls of this process: program and size
 
 
 class Choice(NamedTuple):
@@ -92,6 +93,17 @@ def peel_choice(size: int = 16) -> Choice:
     return Choice("xla", tuple(reasons))
 
 
+def leave_out(name: str, size: int, error: Exception) -> None:
+    """Have `peel_choice` leave out a program whose call for a padded size failed.
+
+    Raises:
+        Exception: the error, if it is of XLA, after which there is no other program.
+    """
+    if name == "xla":
+        raise error
+    _FAILED[name, size] = _in_a_line(error)
+
+
 def kernel(name: str) -> ModuleType:
     """Import the kernel of a program in one launch; Pallas takes a moment."""
     return import_module(next(x.module for x in PROGRAMS if x.name == name))
@@ -123,12 +135,18 @@ def _warn_once(line: str) -> None:
 
 def _failure(program: PeelProgram, size: int) -> str:
     """Return in a line why a kernel does not peel here; '' if it does."""
+    if (program.name, size) in _FAILED:
+        return _FAILED[program.name, size]
     try:
         total, right = _chain_sums(kernel(program.name), size)
     except Exception as error:  # whatever a compiler raises: another one can do it
-        text = str(error).strip().split("\n")[0]
-        return f"{type(error).__name__}: {text[:200]}"
+        return _in_a_line(error)
     return "" if total == right else f"a wrong sum: {total}, not {right}"
+
+
+def _in_a_line(error: Exception) -> str:
+    text = str(error).strip().split("\n")[0]
+    return f"{type(error).__name__}: {text[:200]}"
 
 
 @cache

@@ -21,6 +21,7 @@ from pgcjax.later import jax
 from pgcjax.runtime.devices import (
     default_backend,
     everywhere,
+    is_host,
     local_device_count,
     place,
 )
@@ -112,6 +113,10 @@ class TileBatch(ABC):
             size: of them; what is laid out may have others, such as fewer votes.
         """
 
+    def keep(self, part: PackedQueries, arrays: PyTree) -> None:
+        """Take what is laid out as the devices have it, for other runs to come."""
+        del part, arrays
+
     @abstractmethod
     def pack_runs(self, queries: Sequence[int], runs: slice, size: Any) -> PyTree:
         """Lay out what depends on runs: arrays `[queries, runs, …]`."""
@@ -119,6 +124,15 @@ class TileBatch(ABC):
     @abstractmethod
     def program(self, size: Any) -> QueryProgram:
         """The program of a size: the same object each time, of plain contents."""
+
+    def leave_out(self, size: Any, error: Exception) -> None:
+        """Have `program` return another one, as the call of its last one failed.
+
+        Raises:
+            Exception: the error, if there is no other.
+        """
+        del size
+        raise error
 
     def finish(self, queries: Sequence[int], runs: slice, result: PyTree) -> np.ndarray:
         """Scores of what the program gave: `[queries, runs, …]`, as of `shape`."""
@@ -209,28 +223,44 @@ def _calls_of(
 ) -> Iterator[Call]:
     """Name the calls of queries that are laid out, of some runs after the others."""
     size, queries, arrays = part
-    fixed, devices = place(_padded(arrays, shape[:1])), local_device_count()
-    program = batch.program(size)
+    fixed = place(_padded(arrays, shape[:1]), several=True)
+    if not is_host():
+        batch.keep(part, fixed)
+    devices = local_device_count()
     work = shape[0] * shape[1] * batch.nbytes(size)[0] * batch.rounds
     for first in range(0, batch.columns, shape[1]):
         runs = slice(first, min(first + shape[1], batch.columns))
         moving = place(_padded(batch.pack_runs(queries, runs, size), shape))
         shapes = map(np.shape, jax.tree.flatten((fixed, moving, shared))[0])
+        program = batch.program(size)
         make = compiled(program, batch.pace(size), devices)
         key = program, size, tuple(shapes), devices
-        make = partial(make, (fixed, moving), shared)
-        yield Call((queries, runs), make, key, work >= _LARGE)
+        arrays = (fixed, moving), shared
+        instead = partial(_instead, batch, size, arrays)
+        make = partial(make, *arrays)
+        yield Call((queries, runs), make, key, work >= _LARGE, instead)
+
+
+def _instead(batch: TileBatch, size: Any, arrays: PyTree, error: Exception) -> PyTree:
+    """Call the program that follows one that failed, or the next one after it."""
+    batch.leave_out(size, error)
+    program = compiled(batch.program(size), batch.pace(size), local_device_count())
+    try:
+        return program(*arrays)
+    except Exception as another:
+        return _instead(batch, size, arrays, another)
 
 
 def _padded(arrays: PyTree, shape: tuple[int, ...]) -> PyTree:
-    """Pad the first axes with zeros to a tile's."""
+    """Pad the first axes with zeros to a tile's, or cut the padding of a larger one."""
 
     def filled(array: np.ndarray) -> np.ndarray:
         here = array.shape[: len(shape)]
         if here == shape:
             return array
         out = blank((*shape, *array.shape[len(shape) :]), 0, array.dtype)
-        out[tuple(map(slice, here))] = array
+        filled = tuple(map(slice, map(min, here, shape)))
+        out[filled] = array[filled]
         return out
 
     return jax.tree.map(filled, arrays)

@@ -25,7 +25,7 @@ from pgcjax.io.weights import UNIT, by_sides, in_parts
 from pgcjax.judging.variants import BLOCK, Counts, QueryVotes, Variants, drawn_queries
 from pgcjax.kernels import peel, peel_packed
 from pgcjax.later import Array, jax, jnp
-from pgcjax.runtime.devices import default_backend, everywhere
+from pgcjax.runtime.devices import default_backend, everywhere, is_host
 from pgcjax.stats.score_intervals import Percentiles
 from pgcjax.stats.uncertainty import weighted_means
 from pgcjax.tensors.flat_runs import FlatRuns, by_place, by_vertex
@@ -205,7 +205,7 @@ class VariantBatch(Batch):
         self, rankings: "Rankings", progress: Progress | None = None
     ) -> Iterator[Block]:
         """Score blocks of variants, for a part of the runs after the other."""
-        runs = rankings.flat(self.docs, room=self._room)
+        runs = rankings.flat(self.docs, room=self._room, narrow=not is_host())
         self._room = runs.room
         shared = everywhere((runs.documents, self.graphs.member.tensors.weights))
         columns, number = len(rankings.run_ids), len(self.variants.names)

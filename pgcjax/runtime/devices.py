@@ -50,16 +50,27 @@ def is_host() -> bool:
     return default_backend() == "cpu" and local_device_count() == 1
 
 
-def place(arrays: Any) -> Any:
-    """Cut arrays along their first axis, the queries, over all devices."""
+def place(arrays: Any, *, several: bool = False) -> Any:
+    """Cut arrays along their first axis, the queries, over all devices.
+
+    Args:
+        arrays: a pytree.
+        several: whether more than one call takes them.
+    """
     if local_device_count() == 1:
-        return arrays  # the call brings them there, sooner
+        # The one call that takes them brings them there, sooner.
+        return at(arrays) if several else arrays
     return _put(arrays, _along("query"))
 
 
 def everywhere(arrays: Any) -> Any:
-    """Bring arrays to all devices, once for several calls."""
-    return arrays if is_host() else _put(arrays, _along())
+    """Bring arrays to all devices, once for several calls; 16 bits become 32 there."""
+    if is_host():
+        return arrays
+    short = np.uint16
+    return jax.tree.map(
+        lambda x: x.astype(np.int32) if x.dtype == short else x, _put(arrays, _along())
+    )
 
 
 def at(arrays: Any, device: Any = None) -> Any:

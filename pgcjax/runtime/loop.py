@@ -28,12 +28,15 @@ class Call(NamedTuple):
             program compiles. None: nothing is compiled.
         apart: whether a thread of its own makes the call and waits for it; else JAX
             computes while the next call is laid out.
+        instead: makes the call by another program if the first call of this one fails,
+            such as to compile; it takes the error.
     """
 
     label: Any
     make: Callable[[], Any]
     program: Hashable = None
     apart: bool = True
+    instead: Callable[[Exception], Any] | None = None
 
 
 def results(
@@ -86,13 +89,23 @@ def _begin(call: Call, workers: int, progress: Progress | None) -> Future | _Mad
         _compiled.add(call.program)
         if progress:
             progress("compiling", len(_compiled) - 1, len(_compiled))
-        made = _Made(call.make())
+        made = _Made(_first(call))
         if progress:
             progress("compiling", len(_compiled), len(_compiled))
         return made
     if not call.apart:
         return _Made(call.make())
     return pool(workers).submit(lambda: jax.tree.map(np.asarray, call.make()))
+
+
+def _first(call: Call) -> Any:
+    """Make the first call of a program, by another one if it fails."""
+    try:
+        return call.make()
+    except Exception as error:
+        if call.instead is None:
+            raise
+        return call.instead(error)
 
 
 @cache

@@ -18,13 +18,15 @@ from pgcjax.later import Array, jnp
 class Documents(NamedTuple):
     """The judged documents of all rankings, ranking after ranking, best first.
 
+    On the way to a GPU these are uint16, if that is enough; programs have int32.
+
     Attributes:
         value: of each document, such as its vertex.
         rank: its 0-based rank.
     """
 
-    value: Int32[Any, " documents"]
-    rank: Int32[Any, " documents"]
+    value: Int[Any, " documents"]
+    rank: Int[Any, " documents"]
 
 
 class Where(NamedTuple):

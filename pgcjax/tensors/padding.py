@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike
 
 _ALIGNED = 64
 _BEHIND, _DOCUMENTS = 1024, 2**16
+_LONG = 2**20  # documents of a list that takes a device as long as a call
 _SIZES = (16, 32, 64, 128, 192, 256, 384, 512, 768, 1024)
 
 
@@ -83,14 +84,18 @@ def list_width(n: int) -> int:
     return width
 
 
-def list_room(documents: int, longest: int) -> int:
+def list_room(documents: int, longest: int, *, sent: bool = False) -> int:
     """Round the length of a list of the documents of all rankings up to one of few.
 
     Programs read it, and so have it in their shapes; behind the last ranking they read
-    as far as the longest one may go.
+    as far as the longest one may go. Of a long list that is sent to a device, an eighth
+    is padding at most; on a host, padding costs nothing.
     """
     n = documents + max(_BEHIND, padded_size(longest))
-    return max(_DOCUMENTS, 1 << (n - 1).bit_length())
+    step = power = 1 << (n - 1).bit_length()
+    if sent and power > _LONG:
+        step = power >> 4
+    return max(_DOCUMENTS, -(-n // step) * step)
 
 
 def ranks_length(last: int) -> int:

@@ -316,6 +316,8 @@ class Rankings:
         docs: Mapping[str, np.ndarray],
         values: np.ndarray | None = None,
         room: int = 0,
+        *,
+        narrow: bool = False,
     ) -> FlatRuns:
         """Return the ranks of judged documents, and a value of each.
 
@@ -324,6 +326,8 @@ class Rankings:
             values: of each of them, query after query, none negative; None: their
                 numbers from 0.
             room: documents to have room for, as an earlier call had.
+            narrow: for devices that are sent all of it: little padding, and 16 bits for
+                a value or a rank if these are enough.
         """
         lengths = [len(ids) for ids in docs.values()]
         if values is None:
@@ -332,8 +336,11 @@ class Rankings:
         values = np.append(self._judged.spread(docs, values), np.int32(-1))
         # With room for programs, that they take it as it is; what is not written to
         # takes no memory.
-        room = max(room, list_room(self.size, max(lengths, default=0)))
-        value, rank = blank((room,), None), blank((room,), None)
+        longest = max(lengths, default=0)
+        room = max(room, list_room(self.size, longest, sent=narrow))
+        short = narrow and max(values.max(), self.last) < 2**16
+        dtype = np.uint16 if short else np.int32
+        value, rank = (blank((room,), None, dtype) for _ in range(2))
         first, count, end = [], [], 0
         for part in self._parts:
             count.append(part.among(values, value[end:], rank[end:]))

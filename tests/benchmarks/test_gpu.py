@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import re
 import subprocess
 import sys
 from functools import partial
@@ -15,7 +16,7 @@ import pytest
 import pgcjax
 
 harness = pytest.importorskip("benchmarks.harness", reason="not in a checkout")
-from benchmarks import gpu, gpu_bench, gpu_kernels, gpu_rows, inputs  # noqa: E402
+from benchmarks import gpu, gpu_bench, gpu_checks, gpu_kernels, gpu_rows, inputs  # noqa: E402  # noqa: E402
 
 PALLAS = ["Pallas, its own choice", "Pallas, block=8, num_warps=1"]
 ROOT = Path(pgcjax.__file__).parents[1]
@@ -75,6 +76,13 @@ def test_it_needs_jax_and_numpy_alone(tmp_path):
     assert "This is no GPU" in done.stdout
     found = json.loads(out.read_text())
     assert list(found) == ["command", "when", "machine", "versions", "races", "tables"]
+    assert f" -o {out.name} " in found["command"]
+    assert found["versions"]["uncommitted"] is not None
+    assert not re.search(r"(?<![\w.])/(tmp|home|work|root|usr)/", json.dumps(found))
+    first = found["tables"][0]
+    assert first["columns"] == ["kernel", "cases", "equal"]
+    equal = {name: (cases, equal) for name, cases, equal in first["rows"]}
+    assert equal["triton"] == equal["XLA"] == (55, "yes")
     assert found["machine"]["gpu"]["kind"] == "cpu"
     peel, derived, lists = found["races"]
     rows = [figure["name"] for figure in peel["figures"]]
@@ -84,6 +92,50 @@ def test_it_needs_jax_and_numpy_alone(tmp_path):
     assert [figure["name"] for figure in lists["figures"]] == ["lists"]
     assert "levels" in [figure["name"] for figure in derived["figures"]]
     assert "N = 9: 2 queries × 3 runs" in peel["title"]
+
+
+PLAIN = {"XLA": 55, "levels": 44, "engine, XLA": 154, "triton": 55}
+
+
+def test_the_first_act_compares_every_kernel(bench, monkeypatch):
+    """With plain Python; Mosaic GPU where JAX can interpret it: seconds for a run."""
+    bench.backend = "cpu"
+    names = [name for name, _ in gpu_checks.checks("gpu")]
+    assert names[:3] == ["XLA", "levels", "engine, XLA"]
+    assert names[3:7] == ["triton", "engine, triton", "mosaic", "engine, mosaic"]
+    others = gpu_kernels.every(3, 7, 11, "gpu")
+    assert names[7:] == [*others]
+    make = {"permutation": others["permutation"]}
+    monkeypatch.setattr(gpu_kernels, "every", lambda *_: make)
+    monkeypatch.setattr(gpu_checks, "FEW", ())
+    assert gpu_checks.check(bench)
+    rows = {row[0]: row[1:] for row in bench.report.tables[-1]["rows"]}
+    assert rows.pop("mosaic")
+    assert rows == {k: [n, "yes"] for k, n in {**PLAIN, "permutation": 12}.items()}
+
+
+@pytest.mark.parametrize(
+    ("fails", "said"),
+    [
+        (lambda _: 1, "triton: 55 of 55 differ"),
+        (lambda _: 1 / 0, "triton: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_nothing_is_timed_after_a_kernel_that_differs(monkeypatch, capsys, fails, said):
+    right = gpu_rows.pallas
+
+    def wrong(*arguments, **options):
+        row = right(*arguments, **options)
+        return dataclasses.replace(row, sums=lambda: row.sums() + fails(row))
+
+    monkeypatch.setattr(jax.config, "update", lambda *_: None)  # of this process
+    monkeypatch.setattr(gpu_rows, "pallas", wrong)
+    every = gpu_checks.checks
+    only = lambda *shape: [x for x in every(*shape) if x[0] == "triton"]  # noqa: E731
+    monkeypatch.setattr(gpu_checks, "checks", only)
+    monkeypatch.setattr(gpu, "_measure", lambda *_: pytest.fail("something is timed"))
+    assert gpu.main([]) == 1
+    assert said in capsys.readouterr().out
 
 
 def test_what_is_measured_at_which_size(monkeypatch):
@@ -101,9 +153,14 @@ def test_what_is_measured_at_which_size(monkeypatch):
         monkeypatch.setattr(gpu_bench.Bench, kind, tell(kind))
     monkeypatch.setattr(gpu_bench.Bench, "copy", lambda self: told.append("copy"))
     monkeypatch.setattr(gpu_kernels, "every", lambda *_: {"lists": None})
+    monkeypatch.setattr(gpu_checks, "check", lambda _: told.append("check") or True)
     assert gpu.main("--queries 2 --runs 300 --n 64 --sizes 7 64 512".split()) == 0
     assert told == [
-        *("copy", ("peel", "made-up cyclic graphs, N = 64: 2 queries × 300 runs")),
+        *(
+            "check",
+            "copy",
+            ("peel", "made-up cyclic graphs, N = 64: 2 queries × 300 runs"),
+        ),
         *(
             ("levels", "made-up grades, N = 64: 2 queries × 300 runs"),
             ("work", "lists"),

@@ -136,6 +136,29 @@ def test_graphs_laid_out_once_for_many_calls(keep):
         assert (ready.overlaps(rankings, weights) == whole).all()
 
 
+@pytest.mark.parametrize("keep", [0, 2**28])
+def test_devices_get_graphs_once_and_documents_in_short(monkeypatch, keep):
+    """Of the second chunk of runs, 4 bytes go there for a judged document."""
+    graphs, rankings, weights = job(2)
+    whole, put, sent = overlap_sums(graphs, rankings, weights), jax.device_put, []
+
+    def counted(arrays, where=None):
+        here = [x for x in jax.tree.leaves(arrays) if isinstance(x, np.ndarray)]
+        sent.append(sum(x.nbytes for x in here))
+        return put(arrays, where)
+
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(jax, "device_put", counted)
+    ready, chunks = PeelGraphs(graphs, keep=keep), []
+    for _ in range(2):
+        assert (ready.overlaps(rankings, weights) == whole).all()
+        chunks.append(sum(sent))
+        sent.clear()
+    of_runs = 4 * ready.room + weights.nbytes
+    assert chunks[0] > of_runs
+    assert chunks[1] == (of_runs if keep else chunks[0])
+
+
 @pytest.mark.parametrize("form", ["levels", "packed"])
 def test_a_cpu_calls_one_function(form):
     """Not one for each operation of each step, which would take most of the time."""

@@ -6,9 +6,13 @@ from types import ModuleType, SimpleNamespace
 
 import jax
 import pytest
+from helpers.collections import assert_same_bits, collection
+from helpers.compiled import mosaic
+from helpers.kernel_weights import telling_weights
 from test_peel_batch import job
 
-from pgcjax.engine import peel_programs
+import pgcjax
+from pgcjax.engine import peel_batch, peel_programs
 from pgcjax.engine.peel_batch import overlap_sums
 from pgcjax.engine.peel_programs import PROGRAMS, VARIABLE, peel_choice
 from pgcjax.errors import DataWarning, UsageError
@@ -146,10 +150,63 @@ def test_what_cannot_be_is_an_error(monkeypatch, wanted, message):
         peel_choice()
 
 
-def test_triton_in_the_engine(monkeypatch):
+def scored():
+    """Score a small collection by PGC, and each score by its twin, too."""
+    prefs, _, runs = collection(3, queries=2, runs=2, most_docs=9)
+    scores = pgcjax.evaluate(runs, preferences=prefs, measures="PGC", verify=1.0)
+    return scores.table.set_index(["run_id", "query_id"])["value"]
+
+
+def failing_at_many_runs(rows, words, order, *arrays, **options):
+    """Fail as a kernel does that has no room, but for the first small peel."""
+    if order.shape[0] > 1:
+        raise NotImplementedError("no room for so many\nand more lines")
+    return peel(rows, words, order, *arrays, **options)
+
+
+def test_a_job_goes_on_where_a_program_fails(monkeypatch):
+    """In the middle of a job: a line for each program, and the same bits."""
+    whole = scored()
+    on_a_gpu(monkeypatch, "mosaic", "triton")
+    monkeypatch.setattr(peel_programs, "_FAILED", {})
+    for told_or_compiled in (peel_programs._warn_once, peel_batch.peel_program):
+        told_or_compiled.cache_clear()
+    failing = "triton", "mosaic"
+    stand_in(monkeypatch, **dict.fromkeys(failing, failing_at_many_runs))
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        assert_same_bits(scored(), whole)
+    warned = [str(x.message) for x in warned if "peels" in str(x.message)]
+    text = "{} here: NotImplementedError: no room for so many"
+    lines = [f"peels are not computed by {text.format(name)}" for name in failing]
+    assert warned == lines
+
+
+def test_what_xla_cannot_do_is_an_error(monkeypatch):
+    def failing(*_, where):
+        raise MemoryError("no room")
+
+    monkeypatch.setattr(peel_packed, "peeled_overlap", failing)
+    on_a_gpu(monkeypatch)
+    graphs, rankings, weights = job(runs=3)
+    with pytest.raises(MemoryError, match="no room"):
+        overlap_sums(graphs, rankings, telling_weights(0, 43))
+
+
+@pytest.mark.parametrize(
+    "program", ["triton", pytest.param("mosaic", marks=pytest.mark.slow)]
+)
+def test_kernels_through_evaluate(monkeypatch, program):
     """The whole way, with a kernel that JAX interprets."""
-    graphs, rankings, weights = job()
-    whole = overlap_sums(graphs, rankings, weights)
-    on_a_gpu(monkeypatch, "triton")
-    assert peel_choice().name == "triton"
-    assert (overlap_sums(graphs, rankings, weights) == whole).all()
+    if program == "mosaic":
+        mosaic(interpreted=True)
+    whole = scored()
+    on_a_gpu(monkeypatch, program)
+    monkeypatch.setenv(VARIABLE, program)
+    before = jax.config.jax_enable_x64
+    try:  # of all threads: the interpreter computes in those of its own
+        jax.config.update("jax_enable_x64", True)
+        assert peel_choice().name == program
+        assert_same_bits(scored(), whole)
+    finally:
+        jax.config.update("jax_enable_x64", before)

@@ -1,11 +1,15 @@
-"""Where JAX keeps what tests compile: for as long as their environment lasts."""
+"""What tests compile with: where JAX keeps programs, and which compilers it has."""
 
 import os
 import platform
 import shutil
 import sys
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 _MOST = 2**30  # bytes; one version of the tests fills some 100 MB
 
@@ -38,3 +42,12 @@ def _processor() -> str:
     flags = [line for line in lines if line.startswith(("flags", "Features"))][:1]
     named = [platform.machine(), platform.processor(), *flags]
     return sha256("\n".join(named).encode()).hexdigest()[:12]
+
+
+def mosaic(*, interpreted: bool = False) -> ModuleType:
+    """Return Mosaic GPU, or skip: it needs absl, and JAX 0.11 to be interpreted."""
+    pytest.importorskip("absl", reason="Mosaic GPU needs absl-py")
+    module = import_module("jax.experimental.pallas.mosaic_gpu")
+    if interpreted and not hasattr(module, "InterpretGPUParams"):
+        pytest.skip("this JAX has no public interpreter of GPUs")
+    return module

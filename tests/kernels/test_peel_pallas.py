@@ -1,12 +1,11 @@
 """The peel in one launch: the bits of `peel_packed`, and one kernel for CUDA."""
 
-from importlib import import_module
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.builders import as_form, flat_of, form_sum, graph_of
+from helpers.compiled import mosaic
 from helpers.kernel_weights import telling_weights
 from helpers.strategies import cases
 from hypothesis import given, settings
@@ -151,12 +150,6 @@ def test_degrees_at_the_limit():
     check(graphs, ranks, telling_weights(1), 16)
 
 
-def mosaic():
-    """Mosaic GPU, which needs absl; JAX 0.10 has no public interpreter of GPUs."""
-    pytest.importorskip("absl", reason="Mosaic GPU needs absl-py")
-    return import_module("jax.experimental.pallas.mosaic_gpu")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "vertices", "runs", "options"),
@@ -166,8 +159,7 @@ def mosaic():
     ],
 )
 def test_mosaic_gives_the_same_bits(size, vertices, runs, options):
-    if not hasattr(mosaic(), "InterpretGPUParams"):
-        pytest.skip(f"JAX {jax.__version__} has no public interpreter of GPUs")
+    mosaic(interpreted=True)
     rng = np.random.default_rng(size)
     graphs = [judged(rng, n, 0.6) for n in vertices]
     ranks = [ranked(rng, runs, n) for n in vertices]

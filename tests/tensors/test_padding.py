@@ -18,6 +18,16 @@ def test_few_sizes_without_a_largest():
     assert padding.padded_size(10**6) >= 10**6
 
 
+def test_a_long_list_that_is_sent_has_little_padding():
+    rooms = {padding.list_room(n, 170, sent=True) for n in range(2**21, 2**22, 9999)}
+    assert len(rooms) <= 9 and all(room % 2**17 == 0 for room in rooms)
+    for n in (2**20, 2**21 + 1, 3 * 2**21):
+        room = padding.list_room(n, 170, sent=True)
+        assert n + 1024 <= room <= (n + 1024) * 9 / 8 <= padding.list_room(n, 170)
+    for n in (0, 5, 2**19):
+        assert padding.list_room(n, 170, sent=True) == padding.list_room(n, 170)
+
+
 def test_stack_pads_at_the_end():
     out = padding.stack([np.array([[1, 2]]), np.zeros((0, 0), int)], (3, 2, 3), 9)
     assert out.tolist() == [[[1, 2, 9], [9] * 3], [[9] * 3] * 2, [[9] * 3] * 2]
