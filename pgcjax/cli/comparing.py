@@ -345,23 +345,23 @@ def gate(
     """
     printed = format_of(form)
     from pgcjax.io.write import written_beside
+    from pgcjax.reporting.gate_page import page_of
+    from pgcjax.reporting.page import ready, write
     from pgcjax.stats.gates import gate as decide
 
     if page:
-        from pgcjax.reporting.gate_page import page_of
-        from pgcjax.reporting.page import ready, write
-
         ready(page)
     source, _inputs = None, None
     if judgments:
-        if new or len(scores) > 1:
+        first, *others = scores
+        if new or others:
             raise click.UsageError("with judgments, give one run and --against RUN")
-        of_runs = (scores[0], against), judgments, measures, (run_format, name_by)
+        of_runs = (first, against), judgments, measures, (run_format, name_by)
         source, (new, against), _inputs = _evaluated(*of_runs)
     if new is None:
         raise click.UsageError("Missing option '--run', or judgments of two runs.")
-    settings = options | {"measures": measures or None}
-    found = decide(source or score_files(scores), new, against, **settings)
+    options["measures"] = measures or None
+    found = decide(source or score_files(scores), new, against, **options)
     for note in (*found.notes, found.why):
         say(note)
     if output:

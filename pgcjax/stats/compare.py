@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any, NamedTuple, Never
 
@@ -109,7 +110,8 @@ def compare(  # noqa: D417 - others are refused
     else:
         differences = _rectified(matrix, pairs, rectify, missing, sampling)
     structure |= {"missing": missing, "baselines": base, "ranks": ranks}
-    return _comparison(matrix, pairs, differences, sampling | structure)
+    found = _comparison(matrix, pairs, differences, sampling | structure)
+    return _with_components(found, structure["components"]) if repeats else found
 
 
 def _checked_test(
@@ -157,7 +159,8 @@ def _arranged(
         structure["clusters"] = len(matrix.query_ids)
     if given["system"] is not None:
         structure["repeats"] = len(matrix.run_ids)
-        matrix, repeats = Repeats.of(matrix, given["system"])
+        whole, (matrix, repeats) = matrix, Repeats.of(matrix, given["system"])
+        structure["components"] = Repeats.components(whole, given["system"])
     if collections is not None:
         matrix, structure["collections"] = collected(matrix, collections)
     return matrix, repeats, structure
@@ -380,6 +383,17 @@ def _comparison(
         }
     )
     return Comparison(table, metadata, tuple(notes), runs=runs)
+
+
+def _with_components(found: Comparison, components: pd.DataFrame) -> Comparison:
+    """Add variance components to findings on systems."""
+    deviations = components.set_index("component")["deviation"]
+    text = ", ".join(f"{name} {value:.4f}" for name, value in deviations.items())
+    note = f"standard deviations of scores by source: {text}"
+    variances = dict(zip(components["component"], components["variance"], strict=True))
+    metadata = found.metadata | {"variance_components": variances}
+    notes = *found.notes, note
+    return replace(found, metadata=metadata, notes=notes, components=components)
 
 
 def _ordered(

@@ -109,8 +109,7 @@ def gate(
         given = f"margin={margin}, new={new!r}, against={against!r}"
         raise UsageError(f"{given}: expected a margin above 0 and two runs")
     matrices, notes = by_measure(scores, measures, missing, runs=(new, against))
-    rows, levels, largest = [], (alpha, alpha / len(matrices)), 0.0
-    queries = []
+    rows, queries, levels, largest = [], [], (alpha, alpha / len(matrices)), 0.0
     for measure, matrix in matrices.items():
         largest = max(largest, float(np.abs(matrix.values).max()))
         first, second = (matrix.run_ids.index(run) for run in (new, against))
@@ -128,8 +127,8 @@ def gate(
         few = int(table["queries"].min())
         notes = *notes, *_rare_drops(margin, largest, few, alpha, noun)
     about |= {"alpha": alpha, "outcome": outcome, "why": why, "version": __version__}
-    every = pd.concat(queries, ignore_index=True)
-    return GateDecision(table, about, notes, outcome=outcome, why=why, queries=every)
+    found = {"outcome": outcome, "why": why, "queries": pd.concat(queries)}
+    return GateDecision(table, about, notes, **found)
 
 
 def _by_query(matrix: Matrix, first: int, second: int) -> pd.DataFrame:
