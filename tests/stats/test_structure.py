@@ -320,3 +320,38 @@ def test_a_gate_draws_clusters():
     assert (found["queries"], plain["queries"]) == (16, 47)
     assert found["low"] == pytest.approx(d.mean() - stats.t.isf(0.05, 15) * error)
     assert found["low"] < plain["low"]
+
+
+@pytest.mark.parametrize(
+    ("structure", "note"),
+    [
+        ({"cluster": "_"}, "3 runs, 16 clusters; ranks of all hold"),
+        ({"collections": "_"}, "queries drawn again 300 times, of each collection"),
+    ],
+)
+def test_rank_sets_draw_what_belongs_together(structure, note):
+    given = matrix(SIZES if "cluster" in structure else [20, 12])
+    given = replace(given, values=given.values + 0.6 * np.arange(3)[:, None])
+    options = {"resamples": 300, **structure}
+    found = pgcjax.rank_sets(given, **options)
+    same = pgcjax.compare(given, ranks="windows", **options).runs
+    ranks = found.table.set_index("run_id")[["low", "high", "tier"]]
+    names = ["rank_low", "rank_high", "tier"]
+    expected = same.set_index("run_id").loc[ranks.index, names]
+    assert ranks.to_numpy().tolist() == expected.to_numpy().tolist()
+    assert note in found.notes[-1]
+
+
+def test_rank_sets_of_systems_are_by_all_pairs_with_repeats():
+    given = repeated({"a": 3, "b": 4, "c": 1, "d": 3}, seed_sd=0.05)
+    apart = np.repeat([0, 0.1, 0.5, 1], [3, 4, 1, 3])[:, None]
+    given = replace(given, values=given.values + apart)
+    found = pgcjax.rank_sets(given, system="-")
+    runs = pgcjax.compare(given, system="-").runs.set_index("run_id")
+    ranks = found.table.set_index("run_id")
+    for name, column in (("rank_low", "low"), ("rank_high", "high"), ("tier", "tier")):
+        assert runs[name].to_dict() == ranks[column].to_dict()
+    assert ranks["low"].nunique() > 1
+    assert found.notes[-1].startswith("4 systems, 30 queries; ranks of all hold")
+    with pytest.raises(UsageError, match="cluster does not go with system"):
+        pgcjax.rank_sets(given, cluster="q", system="-")
