@@ -11,6 +11,10 @@ have equal means; queries come in clusters, whose runs have effects of their own
 - a gate whose new run is worse by the margin, by queries in clusters;
 - systems with equal means, each of some runs: those of one system differ on each query,
   and by their seed on all; a system of one run is deterministic.
+
+`--only ranks` asks whether sets of ranks hold together where means are equal, or those
+of three levels, by clusters and by systems; whether intervals of differences hold by
+replicates of clusters; and whether variance components are right on average.
 """
 
 import sys
@@ -26,10 +30,14 @@ from scipy import stats
 import pgcjax
 from benchmarks.harness import Report, facts
 from benchmarks.studies.calibration import data, random_of
-from benchmarks.studies.families import matrices
-from pgcjax.stats import gates, procedures, resample, tests
+from benchmarks.studies.families import _held, matrices
+from pgcjax.judging.rank_ranges import places
+from pgcjax.judging.variants import drawn_queries
+from pgcjax.stats import gates, procedures, rank_sets, resample, tests
+from pgcjax.stats.intervals import of_replicates
 from pgcjax.stats.matrix import Matrix
 from pgcjax.stats.structure import Repeats, clustered, collected
+from pgcjax.stats.uncertainty import query_means
 
 ALPHA = 0.05
 MADE_UP = ((10, 20, 0.0), (10, 20, 0.3), (10, 50, 0.0), (10, 50, 0.3), (10, 10, 0.3))
@@ -50,6 +58,11 @@ OF_COLLECTIONS = (
 )
 MATRICES = ("nDCG", "AP", "RR")
 MARGINS = (0.1, 0.3)  # in standard deviations of a query's scores
+
+LEVELS = {"equal": 0.0, "three levels": 0.4}  # apart, of means
+RANKED = ((10, 10), (10, 20), (10, 50))  # runs, clusters
+RANKED_SYSTEMS = ((3,) * 5, (1, 3, 3, 5), (5,) * 9)
+COMPONENTS = (0.1, 0.3, 0.15, 0.05, 0.2)  # deviations, as `Repeats.components` has them
 
 Draw = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
 
@@ -258,13 +271,130 @@ def system_levels(
     return (100 * hits / families).tolist()
 
 
-@click.command()
-@click.option("--data", "folder", type=Path, default=data, show_default="found")
-@click.option("--families", default=1000, show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path))
-def main(folder: Path, families: int, output: Path | None) -> None:
-    """Simulate clusters and collections of queries, gates, and systems."""
-    report, rows = Report(), []
+def rank_row(draw: Draw, apart: float, name: str, families: int) -> list[float]:
+    """Find how often all true ranks are in their sets: per cent, and mean widths.
+
+    Returns:
+        By windows of clusters, of queries, and of replicates of clusters, held and
+        width; and per cent of the pairs whose interval by these holds the difference.
+    """
+    totals = np.zeros(7)
+    for i in range(families):
+        x, of = draw(random_of(f"ranks {name} {apart}", i))
+        truth = apart * (np.arange(len(x)) * 3 // len(x))
+        ids = [f"{c}_{k}" for k, c in enumerate(of)]
+        x = x + truth[:, None]
+        whole = clustered(Matrix([f"r{k}" for k in range(len(x))], ids, x), "_").values
+        means, has = x.mean(1), np.ones(x.shape, bool)
+        again = query_means(x, has, drawn_queries(i, 500, len(ids), of), "zero")
+        pairs = [rank_sets.told_apart(y, ALPHA, 500, i) for y in (whole, x)]
+        pairs.append(rank_sets.of_replicates(means, again, ALPHA))
+        for k, different in enumerate(pairs):
+            placed = places(different, means)
+            held = _held(truth, placed.low, placed.high)
+            totals[2 * k : 2 * k + 2] += 100 * held["ranks_hold"], held["width"]
+        a, b = tests.all_pairs(len(x))
+        ends = of_replicates(
+            means[a] - means[b], (again[:, a] - again[:, b]).T, "centred", ALPHA
+        )
+        inside = (ends[0] <= truth[a] - truth[b]) & (truth[a] - truth[b] <= ends[1])
+        totals[6] += 100 * inside.mean()
+    return (totals / families).tolist()
+
+
+def made_systems(
+    counts: tuple[int, ...], apart: float, random: np.random.Generator
+) -> tuple[Matrix, np.ndarray]:
+    """Make scores of systems up, whose means are those of three levels, or random."""
+    n, of = len(counts), np.repeat(np.arange(len(counts)), counts)
+    names = [f"{s}-{k}" for s, count in enumerate(counts) for k in range(count)]
+    system, query, both, run, left = COMPONENTS
+    truth = (
+        apart * (np.arange(n) * 3 // n) if apart >= 0 else random.normal(0, system, n)
+    )
+    x = random.normal(0, query, 50) + random.normal(0, both, (n, 50))[of]
+    noise = random.normal(0, run, (len(of), 1)) + random.normal(0, left, (len(of), 50))
+    x += truth[of][:, None] + (np.array(counts) > 1)[of][:, None] * noise
+    return Matrix(names, [f"q{k}" for k in range(50)], x), truth
+
+
+def system_rank_row(
+    counts: tuple[int, ...], apart: float, families: int
+) -> list[float]:
+    """Find how often all ranks of systems hold: by repeats, and by queries alone."""
+    totals = np.zeros(4)
+    for i in range(families):
+        random = random_of(f"ranks of systems {counts} {apart}", i)
+        given, truth = made_systems(counts, apart / 4, random)
+        found = pgcjax.rank_sets(given, system="-").table.sort_values("run_id")
+        means, _ = Repeats.of(given, "-")
+        alone = rank_sets.told_apart(means.values, ALPHA, 500, i)
+        placed = places(alone, means.values.mean(1))
+        for k, (low, high) in enumerate(
+            ((found["low"], found["high"]), (placed.low, placed.high))
+        ):
+            held = _held(truth, np.asarray(low), np.asarray(high))
+            totals[2 * k : 2 * k + 2] += 100 * held["ranks_hold"], held["width"]
+    return (totals / families).tolist()
+
+
+def component_rows(counts: tuple[int, ...], families: int) -> list[list]:
+    """Estimate variance components of many families: mean, error and deviation."""
+    draws = []
+    for i in range(families):
+        given, _ = made_systems(counts, -1, random_of(f"components {counts}", i))
+        found = Repeats.components(given, "-")
+        draws.append(found["variance"])
+    mean, spread = np.mean(draws, 0), np.std(draws, 0, ddof=1)
+    columns = found["component"], np.square(COMPONENTS), mean, spread
+    return [
+        [str(counts), *row, row[-1] / families**0.5]
+        for row in zip(*columns, strict=True)
+    ]
+
+
+def ranks(folder: Path, families: int, report: Report) -> None:
+    """Simulate sets of ranks, intervals of replicates, and variance components."""
+    cases: list[tuple[str, Draw]] = [
+        (f"made up, {n} clusters", partial(made_up, runs, n, 0.3)) for runs, n in RANKED
+    ]
+    for measure, x, of in conversations(folder.parent / "cast2019"):
+        cases.append((f"CAsT 2019, {measure}", partial(drawn, x, of, 10)))
+    rows = []
+    for name, draw in cases:
+        for level, apart in LEVELS.items():
+            scale = apart if name.startswith("made") else apart / 4
+            rows.append([name, level, *rank_row(draw, scale, name, families)])
+        report.say(f"ranks, {name}: done")
+    error = 100 * (ALPHA * (1 - ALPHA) / families) ** 0.5
+    columns = ["case", "means", "windows", "width", "of queries", "width, queries"]
+    columns += ["replicates", "width, replicates", "intervals of differences"]
+    report.table(
+        f"all true ranks in their sets, per cent of {families} families of 10 runs; "
+        f"Monte-Carlo error {error:.2f}",
+        columns,
+        rows,
+    )
+    systems = [
+        [str(counts), level, *system_rank_row(counts, apart, families)]
+        for counts in RANKED_SYSTEMS
+        for level, apart in LEVELS.items()
+    ]
+    report.table(
+        "the same of systems, 50 queries: with repeats, and by queries alone (windows)",
+        ["runs of each", "means", "repeats", "width", "queries", "width, queries"],
+        systems,
+    )
+    report.table(
+        f"variance components: means of estimates in {families} families",
+        ["runs of each", "component", "true", "mean", "deviation", "error of the mean"],
+        [row for counts in RANKED_SYSTEMS for row in component_rows(counts, families)],
+    )
+
+
+def levels_of_all(folder: Path, families: int, report: Report) -> None:
+    """Simulate how often equal runs are told apart, and worse ones pass a gate."""
+    rows = []
     of_collections, gated = collections_and_gates(folder, families, report)
     for runs, clusters, share in MADE_UP:
         case = [f"made up, share {share}", runs, clusters]
@@ -302,6 +432,17 @@ def main(folder: Path, families: int, output: Path | None) -> None:
         ["case", "margin / sd", "by clusters", "clusters, plain t", "by queries"],
         gated,
     )
+
+
+@click.command()
+@click.option("--only", type=click.Choice(["ranks"]), help="By default all but ranks.")
+@click.option("--data", "folder", type=Path, default=data, show_default="found")
+@click.option("--families", default=1000, show_default=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path))
+def main(only: str | None, folder: Path, families: int, output: Path | None) -> None:
+    """Simulate clusters and collections of queries, gates, and systems."""
+    report = Report()
+    (ranks if only else levels_of_all)(folder, families, report)
     if output:
         command = ["python", "-m", "benchmarks.studies.structure", *sys.argv[1:]]
         report.save(output, facts(command))

@@ -19,10 +19,13 @@ from pgcjax.cli.options import (
     REAL,
     WHOLE,
     choice_option,
+    judgment_options,
     measure_option,
     memory_option,
     output_option,
+    read_judgments,
     resume_option,
+    run_options,
     split_pairs,
     spreadsheet_option,
     write_table,
@@ -34,14 +37,15 @@ from pgcjax.cli.score_files import (
     score_format_option,
     test_options,
 )
-from pgcjax.cli.targets import WITH_WORK, kept_work
+from pgcjax.cli.targets import WITH_WORK, Target, kept_work
 from pgcjax.errors import shared
-from pgcjax.io.choices import TABLE_SUFFIXES
+from pgcjax.io.choices import PAGE_SUFFIXES, TABLE_SUFFIXES
 from pgcjax.reporting.progress import ProgressDisplay, say
 from pgcjax.stats.choices import CLAIMS, INCOMPLETE, RANKS, TESTS
 
 if TYPE_CHECKING:
     from pgcjax.stats.findings import Comparison
+    from pgcjax.stats.scores import Scores
 
 _DATA = ("text", "csv", "json")  # formats that print the findings as they are
 
@@ -277,9 +281,16 @@ _EXITS = {"holds": 0, "fails": 4, "open": 5}
 @cli.command()
 @each_score_options
 @click.option(
-    "--run", "new", required=True, metavar="RUN", help="On which the claim is."
+    "--run", "new", metavar="RUN", help="On which the claim is: a run of SCORES."
 )
-@click.option("--against", required=True, metavar="RUN", help="Run to compare with.")
+@click.option(
+    "--against",
+    required=True,
+    type=FILE,
+    metavar="RUN",
+    help="Run to compare with: of SCORES; or a file, where judgments are given and "
+    "SCORES is the file of the new run.",
+)
 @click.option(
     "--margin",
     type=REAL,
@@ -300,31 +311,57 @@ _EXITS = {"holds": 0, "fails": 4, "open": 5}
     help="How often a claim at its border may pass.",
 )
 @_cluster_option
+@judgment_options
+@run_options
 @format_option
 @output_option("Write the decision, and why", (".json",))
+@output_option(
+    "Write a page: bounds, and the queries and documents behind them",
+    PAGE_SUFFIXES,
+    "--page",
+    target=Target("{stem}-figures/*.svg"),
+)
 @click.pass_context
 def gate(
     context: click.Context,
     scores: tuple[str, ...],
-    new: str,
+    new: str | None,
     against: str,
     measures: list[str],
+    judgments: dict[str, Any],
+    run_format: str,
+    name_by: str,
     form: str | None,
     output: str | None,
+    page: str | None,
     **options: Any,
 ) -> None:
     """Decide whether a new run may take the place of another: a gate for CI.
 
     The claim has to hold by each measure. Exit status: 0 it holds, 4 it does not: the
     contrary is shown, 5 it cannot be told yet from so few queries.
+
+    With judgments, SCORES and --against are the files of the two runs.
     """
     printed = format_of(form)
     from pgcjax.io.write import written_beside
+    from pgcjax.reporting.gate_page import page_of
+    from pgcjax.reporting.page import ready, write
     from pgcjax.stats.gates import gate as decide
 
-    found = decide(
-        score_files(scores), new, against, measures=measures or None, **options
-    )
+    if page:
+        ready(page)
+    source, _inputs = None, None
+    if judgments:
+        first, *others = scores
+        if new or others:
+            raise click.UsageError("with judgments, give one run and --against RUN")
+        of_runs = (first, against), judgments, measures, (run_format, name_by)
+        source, (new, against), _inputs = _evaluated(*of_runs)
+    if new is None:
+        raise click.UsageError("Missing option '--run', or judgments of two runs.")
+    options["measures"] = measures or None
+    found = decide(source or score_files(scores), new, against, **options)
     for note in (*found.notes, found.why):
         say(note)
     if output:
@@ -332,8 +369,38 @@ def gate(
             text = as_json(found.table, found.metadata) + "\n"
             beside.write_text(text, encoding="utf-8", newline="\n")
         say(f"wrote {output}")
+    if page:
+        write(page_of(found, source), page)
+        say(f"wrote {page}")
     print_findings(found.table, printed, found.metadata)
     context.exit(_EXITS[found.outcome])
+
+
+def _evaluated(
+    paths: Sequence[str],
+    judgments: dict[str, Any],
+    measures: list[str],
+    reading: tuple[str, str],
+) -> "tuple[Scores, Sequence[str], Any]":
+    """Score two files of a run each.
+
+    Returns:
+        The scores, the names of the runs, and runs and judgments: scores remember them
+        as long as they are there.
+    """
+    from pgcjax.engine.evaluate import evaluate
+    from pgcjax.io.runs import Options, open_runs
+
+    opened = [open_runs(path, Options(*reading)) for path in paths]
+    names = [sorted({*runs.table["run_id"]}) for runs in opened]
+    for path, of_file in zip(paths, names, strict=True):
+        if len(of_file) > 1:
+            raise click.UsageError(f"{path}: expected one run, found {len(of_file)}")
+    first, second = (of_file[0] for of_file in names)
+    both = paths if first == second else (first, second)
+    tables, runs = read_judgments(judgments), dict(zip(both, opened, strict=True))
+    scores = evaluate(runs, **tables, measures=measures or None)
+    return scores, both, (runs, tables)
 
 
 @cli.command()

@@ -147,9 +147,22 @@ def drawn_judges(votes: QueryVotes, number: int, seed: int = 0) -> Variants:
 
 
 def drawn_queries(
-    seed: int, number: int, queries: int
+    seed: int,
+    number: int,
+    queries: int,
+    cluster: Int[np.ndarray, " queries"] | None = None,
 ) -> Int64[np.ndarray, "variants queries"]:
-    """Draw as many queries as there are, with replacement: how often each is drawn."""
+    """Draw as many queries as there are, with replacement: how often each is drawn.
+
+    Args:
+        seed: of the random numbers.
+        number: of variants.
+        queries: how many there are.
+        cluster: the number of the cluster that each is of: clusters are drawn, as many
+            as there are, with all their queries.
+    """
+    if cluster is not None:
+        return drawn_queries(seed, number, int(cluster.max()) + 1)[:, cluster]
     parts = []
     for block, low in enumerate(range(0, number, BLOCK)):
         shape = min(BLOCK, number - low), queries

@@ -218,6 +218,19 @@ def _difference(finding: Any, axes: "Axes | None") -> "Figure":
     return bar_plots.dots(table, [name], "difference", label, title=title, axes=axes)
 
 
+def _gate(finding: Any, axes: "Axes | None") -> "Figure":
+    about = finding.metadata
+    title = f"{about['new']}: {finding.outcome}"
+    label = f"difference to {about['against']}; dashed: where the claim ends"
+    table = finding.table.assign(measure=finding.table["measure"].replace("", "scores"))
+    with canvas.on(axes, 0.9 + 0.2 * len(table)) as on:
+        bar_plots.dots(table, ["measure"], "difference", label, title=title, axes=on)
+        on.axvline(0, color=canvas.GREY, linewidth=0.5)
+        for border in finding.borders:
+            on.axvline(border, color=canvas.COLOURS[1], linestyle="--", linewidth=0.8)
+    return plot_labels.figure_of(on)
+
+
 # By names of classes: some are of rooms that import what is imported here.
 BY_MEASURE: dict[str, _DrawMeasure] = {
     "Scores": _scores,
@@ -229,6 +242,7 @@ BY_MEASURE: dict[str, _DrawMeasure] = {
 }
 WHOLE: dict[str, _Draw] = {
     "Comparison": lambda finding, axes: bar_plots.leaderboard(finding, axes=axes),
+    "GateDecision": _gate,
     "RankSets": lambda finding, axes: bar_plots.dots(
         finding.table, ["run_id"], "rank", "rank, and those that it may be", axes=axes
     ),

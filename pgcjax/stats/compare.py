@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any, NamedTuple, Never
 
@@ -24,10 +25,10 @@ from pgcjax.later import stats
 from pgcjax.stats import groups, intervals, procedures, rank_sets, tests
 from pgcjax.stats.choices import RANKS
 from pgcjax.stats.findings import Comparison, tested
-from pgcjax.stats.matrix import Matrix, read
+from pgcjax.stats.matrix import Matrix
 from pgcjax.stats.procedures import FAMILY, Decision
 from pgcjax.stats.rectified import BothScores, of_both, read_human
-from pgcjax.stats.structure import Repeats, borda, clustered, collected, joined
+from pgcjax.stats.structure import STRUCTURES, Repeats, arranged, borda
 from pgcjax.stats.tests import RunPairs, Values
 
 _QUERIES, _RUNS = 15, 200  # from which, to which max-t was simulated
@@ -100,7 +101,8 @@ def compare(  # noqa: D417 - others are refused
     given["collections"] = collections
     test = _checked_test(measure, test, others, given, ranks, base := _names(baselines))
     with reading(memory=memory):
-        matrix, repeats, structure = _arranged(scores, measure, missing, given)
+        structured = {name: given[name] for name in STRUCTURES}
+        matrix, repeats, structure = arranged(scores, measure, missing, structured)
     pairs = _pairs(matrix, base)
     sampling = dict(correction=correction, resamples=resamples, alpha=alpha, seed=seed)
     work = dict(precision=precision, progress=progress, journal=journal, memory=memory)
@@ -109,7 +111,8 @@ def compare(  # noqa: D417 - others are refused
     else:
         differences = _rectified(matrix, pairs, rectify, missing, sampling)
     structure |= {"missing": missing, "baselines": base, "ranks": ranks}
-    return _comparison(matrix, pairs, differences, sampling | structure)
+    found = _comparison(matrix, pairs, differences, sampling | structure)
+    return _with_components(found, structure["components"]) if repeats else found
 
 
 def _checked_test(
@@ -138,29 +141,6 @@ def _checked_test(
     if ranks != RANKS[0] and (test != "max-t" or baselines):
         raise UsageError(f"ranks={ranks!r} are of all pairs, by test 'max-t' alone")
     return test
-
-
-def _arranged(
-    scores: Any, measure: str | None, missing: str, given: dict[str, Any]
-) -> tuple[Matrix, Repeats | None, dict[str, Any]]:
-    """Read scores, of clusters, systems or collections; count queries and runs."""
-    collections = given["collections"]
-    if collections is True:
-        matrix, collections = joined(scores, missing, measure=measure)
-    else:
-        matrix = read(scores, measure=measure, missing=missing)
-    structure: dict[str, Any] = {}
-    repeats = None
-    if given["cluster"] is not None:
-        structure["queries"] = len(matrix.query_ids)
-        matrix = clustered(matrix, given["cluster"])
-        structure["clusters"] = len(matrix.query_ids)
-    if given["system"] is not None:
-        structure["repeats"] = len(matrix.run_ids)
-        matrix, repeats = Repeats.of(matrix, given["system"])
-    if collections is not None:
-        matrix, structure["collections"] = collected(matrix, collections)
-    return matrix, repeats, structure
 
 
 def _names(baselines: Any) -> list[str]:
@@ -245,12 +225,9 @@ def _repeated(
     matrix: Matrix, pairs: RunPairs, repeats: Repeats, found: _Differences, alpha: float
 ) -> _Differences:
     """Test again what `_tested` found of systems, whose repeats are drawn, too."""
-    (systems, queries), of_pairs, of_runs = matrix.values.shape, *found[1:3]
-    mean, deviation = tests.moments(matrix.values, pairs)
-    error, freedom = repeats.error(deviation, queries, *pairs)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2 * stats.t.sf(np.abs(mean / error), freedom)
-    p = np.where(of_pairs["identical"], 1.0, p)
+    of_pairs, of_runs = found[1:3]
+    (systems, queries), mean = matrix.values.shape, of_pairs["difference"]
+    p, error, freedom = repeats.test(matrix.values, pairs)
     made = procedures.decision(p, "t", found.made.correction, alpha)
     half = stats.t.isf(float(made.level) / 2, freedom) * error
     of_pairs |= {"low": mean - half, "high": mean + half}
@@ -380,6 +357,17 @@ def _comparison(
         }
     )
     return Comparison(table, metadata, tuple(notes), runs=runs)
+
+
+def _with_components(found: Comparison, components: pd.DataFrame) -> Comparison:
+    """Add variance components to findings on systems."""
+    deviations = components.set_index("component")["deviation"]
+    text = ", ".join(f"{name} {value:.4f}" for name, value in deviations.items())
+    note = f"standard deviations of scores by source: {text}"
+    variances = dict(zip(components["component"], components["variance"], strict=True))
+    metadata = found.metadata | {"variance_components": variances}
+    notes = *found.notes, note
+    return replace(found, metadata=metadata, notes=notes, components=components)
 
 
 def _ordered(

@@ -62,9 +62,12 @@ class Comparison(Result):
             significantly different; empty with baselines). Of systems also repeats,
             repeat_sd and query_sd: standard deviations of means over repeats, and of
             scores over queries.
+        components: of systems, variance components of scores, as of
+            `structure.Repeats.components`.
     """
 
     runs: pd.DataFrame
+    components: pd.DataFrame | None = None
 
     @property
     def tested(self) -> str:

@@ -16,6 +16,7 @@ from pgcjax.io.result import Result
 from pgcjax.later import stats
 from pgcjax.stats.aligned import by_measure
 from pgcjax.stats.choices import CLAIMS
+from pgcjax.stats.matrix import Matrix
 from pgcjax.stats.structure import clustered
 from pgcjax.stats.tests import check_alpha
 
@@ -53,10 +54,19 @@ class GateDecision(Result):
         outcome: `holds` if the claim does by all measures, `fails` if its contrary is
             shown by one, else `open`.
         why: one line.
+        queries: measure, query_id, score, other_score and difference: of each measure
+            the queries that speak most against the new run first.
     """
 
     outcome: str
     why: str
+    queries: pd.DataFrame
+
+    @property
+    def borders(self) -> list[float]:
+        """Differences at which the claim begins or ends to be true."""
+        about = self.metadata
+        return [border * about["margin"] for border in _BORDERS[about["claim"]]]
 
 
 def gate(
@@ -99,11 +109,12 @@ def gate(
         given = f"margin={margin}, new={new!r}, against={against!r}"
         raise UsageError(f"{given}: expected a margin above 0 and two runs")
     matrices, notes = by_measure(scores, measures, missing, runs=(new, against))
-    rows, levels, largest = [], (alpha, alpha / len(matrices)), 0.0
+    rows, queries, levels, largest = [], [], (alpha, alpha / len(matrices)), 0.0
     for measure, matrix in matrices.items():
         largest = max(largest, float(np.abs(matrix.values).max()))
-        values = (matrix if cluster is None else clustered(matrix, cluster)).values
         first, second = (matrix.run_ids.index(run) for run in (new, against))
+        queries.append(_by_query(matrix, first, second))
+        values = (matrix if cluster is None else clustered(matrix, cluster)).values
         d = values[first] - values[second]
         rows.append({"measure": measure, **_row(d, margin, claim, levels)})
     table = pd.DataFrame(rows)
@@ -116,7 +127,16 @@ def gate(
         few = int(table["queries"].min())
         notes = *notes, *_rare_drops(margin, largest, few, alpha, noun)
     about |= {"alpha": alpha, "outcome": outcome, "why": why, "version": __version__}
-    return GateDecision(table, about, notes, outcome=outcome, why=why)
+    found = {"outcome": outcome, "why": why, "queries": pd.concat(queries)}
+    return GateDecision(table, about, notes, **found)
+
+
+def _by_query(matrix: Matrix, first: int, second: int) -> pd.DataFrame:
+    """List the scores of two runs by query, the least difference first."""
+    score, other = matrix.values[first], matrix.values[second]
+    columns = {"measure": matrix.measure, "query_id": matrix.query_ids, "score": score}
+    table = pd.DataFrame(columns | {"other_score": other, "difference": score - other})
+    return table.sort_values(["difference", "query_id"], ignore_index=True)
 
 
 def _rare_drops(

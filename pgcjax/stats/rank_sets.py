@@ -12,6 +12,7 @@ Source: Ryan 1960; Einot and Gabriel 1975; Welsch 1977 (shares of stepwise range
 the resamples of max-t; ranks as of Mogstad, Romano, Shaikh and Wilhelm 2024.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -27,9 +28,9 @@ from pgcjax.judging.rank_ranges import places
 from pgcjax.stats import max_t, resample, tests
 from pgcjax.stats.choices import RESAMPLES
 from pgcjax.stats.intervals import reaching
-from pgcjax.stats.matrix import read
-from pgcjax.stats.procedures import check_resampling
+from pgcjax.stats.procedures import check_resampling, decision
 from pgcjax.stats.rounding import NOISE, exact
+from pgcjax.stats.structure import STRUCTURES, Repeats, arranged
 from pgcjax.stats.tests import Values
 
 _MOST = 64  # parts into which runs are cut: windows begin and end with them
@@ -64,6 +65,9 @@ def rank_sets(
     seed: int = 0,
     resamples: int | None = None,
     missing: str = "error",
+    cluster: Any = None,
+    system: Any = None,
+    collections: Any = None,
     memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> RankSets:
@@ -77,6 +81,9 @@ def rank_sets(
         seed: of the random numbers; those of `compare`.
         resamples: of queries; by default 2000, or 500 of more than 500 runs.
         missing: what a query that some runs lack does: `error`, `drop` or `zero`.
+        cluster: of queries that belong together, as of `compare`.
+        system: of runs that are repeats of one system, likewise: ranks of systems.
+        collections: of queries, likewise.
         memory: bytes that intermediate results may take, or a size such as `2GB`.
         progress: called with `(stage, done, total)`.
 
@@ -85,26 +92,56 @@ def rank_sets(
 
     Source: see `pgcjax.stats.rank_sets`.
     """
+    structure = dict(zip(STRUCTURES, (cluster, system, collections), strict=True))
+    given = [name for name, value in structure.items() if value is not None]
     if not 0 < level < 1:
         raise UsageError(f"level={level}: expected a number between 0 and 1")
     alpha = float(1 - exact(level))
     if hasattr(scores, "replicates"):
+        if given:
+            raise UsageError(f"{given[0]} is of scores: give it to uncertainty")
         note = f"ranks of all hold together at {100 * level:g} %: {scores.drawn_again}"
         about = {**scores.metadata, "level": level}
         return RankSets(scores.ranks(measure, alpha=alpha), about, (note,))
     with reading(memory=memory):
-        matrix = read(scores, measure=measure, missing=missing)
-    values = matrix.values
-    resamples = most_resamples(len(values)) if resamples is None else resamples
+        matrix, repeats, _ = arranged(scores, measure, missing, structure)
+    runs, queries = matrix.values.shape
+    resamples = most_resamples(runs) if resamples is None else resamples
     check_resampling(resamples, seed)
-    apart = told_apart(values, alpha, resamples, seed, progress)
-    runs, queries = values.shape
-    note = f"{counted(runs, 'run')}, {counted(queries, 'query')}; ranks of all hold "
-    note += f"together at {100 * level:g} %: queries drawn again {resamples} times"
+    if repeats:
+        apart = _of_systems(matrix.values, repeats, alpha)
+    else:
+        apart = told_apart(matrix.values, alpha, resamples, seed, progress)
     about = {"measure": matrix.measure, "level": level, "resamples": resamples}
     about |= {"seed": seed, "missing": missing, "runs": runs, "queries": queries}
-    table = leaderboard(matrix.run_ids, values.mean(1), apart)
-    return RankSets(table, about, (*matrix.notes, note))
+    about |= {"drawn": given[0] if given else "query"}
+    table = leaderboard(matrix.run_ids, matrix.values.mean(1), apart)
+    return RankSets(table, about, (*matrix.notes, _note(about)))
+
+
+def _note(about: Mapping[str, Any]) -> str:
+    """Write what ranks are of, and over what."""
+    noun = "cluster" if about["drawn"] == "cluster" else "query"
+    units, level = counted(about["queries"], noun), f"{100 * about['level']:g} %"
+    if about["drawn"] == "system":
+        what, how = "system", "t of all pairs over queries and repeats, with Holm"
+    else:
+        plural = "clusters" if noun == "cluster" else "queries"
+        what, how = "run", f"{plural} drawn again {about['resamples']} times"
+        how += ", of each collection" if about["drawn"] == "collections" else ""
+    text = f"{counted(about['runs'], what)}, {units}; ranks of all hold together at "
+    return f"{text}{level}: {how}"
+
+
+def _of_systems(
+    systems: Values, repeats: Repeats, alpha: float
+) -> Bool[np.ndarray, "runs runs"]:
+    """Find which systems differ, by t over queries and repeats, corrected by Holm."""
+    apart = np.zeros((len(systems), len(systems)), bool)
+    pairs = tests.all_pairs(len(systems))
+    found = decision(repeats.test(systems, pairs)[0], "t", "holm", alpha)
+    apart[pairs] = apart[pairs[::-1]] = found.significant
+    return apart
 
 
 def most_resamples(runs: int) -> int:

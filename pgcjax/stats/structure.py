@@ -14,9 +14,11 @@ from pgcjax.io.bytes import read_bytes
 from pgcjax.io.containers import Named, container_of, split
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import Origin, keyed, refuse
+from pgcjax.later import stats
 from pgcjax.stats.matrix import Matrix, read
-from pgcjax.stats.tests import OfPairs
+from pgcjax.stats.tests import OfPairs, RunPairs, Values, identical, moments
 
+STRUCTURES: tuple[str, ...] = ("cluster", "system", "collections")
 _UNEQUAL = 2
 """Times as many queries in a collection than in another from which on a note is due."""
 
@@ -221,6 +223,60 @@ class Repeats:
         deviation = np.sqrt(left**2 @ member / np.maximum(count - 1, 1))
         return replace(matrix, run_ids=names, values=values), cls(count, deviation)
 
+    @classmethod
+    def components(cls, matrix: Matrix, system: Any) -> pd.DataFrame:
+        """Estimate variance components of scores: runs within systems, by queries.
+
+        A score is a mean, and random effects of its system, its query, both together,
+        its run within the system, and a residual. Estimates are unbiased, and may be
+        below 0. Systems of one run are taken for deterministic.
+
+        Returns:
+            component, variance and deviation (its root; 0 where it is below 0). Without
+            repeats, system × query has the residual in it.
+
+        Raises:
+            UsageError, DataError: as of `of`.
+
+        Source: analysis of variance (Searle, Casella and McCulloch 1992, chapter 4);
+        of unequal numbers of runs by unweighted means (Yates 1934).
+        """
+        names, member = _membership(matrix.run_ids, system, "run_id", "system")
+        count, x = member.sum(0), matrix.values
+        means = (member / count).T @ x
+        within, queries = len(x) - len(names), x.shape[1]
+        of_runs = x - member @ means
+        by_run = of_runs.mean(1, keepdims=True)
+        left = ((of_runs - by_run) ** 2).sum() / max(1, within * (queries - 1))
+        run = (by_run**2).sum() / max(1, within) - left / queries
+        share = (1 / count[count > 1]).sum() / len(names)  # of a run's in a system's
+        of_system, of_query = means.mean(1, keepdims=True), means.mean(0, keepdims=True)
+        both = means - of_system - of_query + means.mean()
+        together = (both**2).sum() / ((len(names) - 1) * (queries - 1))
+        of_both = together - share * left
+        variance = {
+            "system": of_system.var(ddof=1) - share * run - together / queries,
+            "query": of_query.var(ddof=1) - together / len(names),
+            "system × query": of_both,
+            "run within system": run,
+            "residual": left,
+        }
+        table = pd.DataFrame(variance.items(), columns=["component", "variance"])
+        table["deviation"] = np.sqrt(table["variance"].clip(lower=0))
+        return table if within else table[:3]
+
+    def test(self, systems: Values, pairs: RunPairs) -> tuple[OfPairs, ...]:
+        """Test differences of mean scores `[systems, queries]` of repeats by t.
+
+        Returns:
+            p, standard errors, and their degrees of freedom.
+        """
+        mean, deviation = moments(systems, pairs)
+        error, freedom = self.error(deviation, systems.shape[1], *pairs)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p = 2 * stats.t.sf(np.abs(mean / error), freedom)
+        return np.where(identical(systems, pairs), 1.0, p), error, freedom
+
     def error(
         self, deviation: OfPairs, queries: int, *systems: Int[np.ndarray, " n"]
     ) -> tuple[OfPairs, OfPairs]:
@@ -245,3 +301,45 @@ class Repeats:
         with np.errstate(divide="ignore", invalid="ignore"):
             freedom = np.where(share > 0, total**2 / share, queries - 1.0)
         return np.sqrt(total), freedom
+
+
+def arranged(
+    scores: Any, measure: str | None, missing: str, structure: Mapping[str, Any]
+) -> tuple[Matrix, Repeats | None, dict[str, Any]]:
+    """Read scores of clusters, systems or collections.
+
+    Args:
+        scores: as of `compare`.
+        measure: likewise.
+        missing: likewise.
+        structure: cluster, system and collections, likewise; None is nothing.
+
+    Returns:
+        Scores whose columns are drawn; what repeats vary by; and the numbers of queries
+        in clusters, of clusters and of repeats, the variance components of systems, and
+        means by collection.
+
+    Raises:
+        UsageError, DataError: as of `grouped`, or two structures are given.
+    """
+    named = [name for name, value in structure.items() if value is not None]
+    if named[1:]:
+        raise UsageError(f"{named[0]} does not go with {named[1]}")
+    collections = structure["collections"]
+    if collections is True:
+        matrix, collections = joined(scores, missing, measure=measure)
+    else:
+        matrix = read(scores, measure=measure, missing=missing)
+    about: dict[str, Any] = {}
+    repeats = None
+    if structure["cluster"] is not None:
+        about["queries"] = len(matrix.query_ids)
+        matrix = clustered(matrix, structure["cluster"])
+        about["clusters"] = len(matrix.query_ids)
+    elif (system := structure["system"]) is not None:
+        about["repeats"] = len(matrix.run_ids)
+        about["components"] = Repeats.components(matrix, system)
+        matrix, repeats = Repeats.of(matrix, system)
+    elif collections is not None:
+        matrix, about["collections"] = collected(matrix, collections)
+    return matrix, repeats, about

@@ -1,5 +1,7 @@
 """Queries that belong together are drawn together; means stay those of the queries."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ import pgcjax
 from pgcjax.cli import main
 from pgcjax.errors import DataError, UsageError
 from pgcjax.stats.matrix import Matrix
-from pgcjax.stats.structure import borda, clustered, collected
+from pgcjax.stats.structure import Repeats, borda, clustered, collected
 
 SIZES = [1, 2, 5, 3, 3, 4, 2, 6, 1, 3, 2, 4, 5, 2, 3, 1]
 
@@ -142,6 +144,52 @@ def test_systems_are_tested_by_queries_and_repeats():
     assert "30 queries, 7 runs of the systems" in found.notes[0]
 
 
+def test_variance_components_are_those_of_mean_squares():
+    """Of equal numbers of runs, by their expectations."""
+    given = repeated({"a": 4, "b": 4, "c": 4}, seed_sd=0.3)
+    x = given.values.reshape(3, 4, 30)
+    mean = {axes: x.mean(axes, keepdims=True) for axes in (0, 1, 2, (0, 1), (1, 2))}
+    of_run, of_system, of_both = mean[2], mean[1, 2], mean[1]
+    left = ((x - of_run - of_both + of_system) ** 2).sum() / (3 * 3 * 29)
+    run = 30 * ((of_run - of_system) ** 2).sum() / (3 * 3)
+    together = of_both - of_system - mean[0, 1] + x.mean()
+    both = 4 * (together**2).sum() / (2 * 29)
+    system = 4 * 30 * ((of_system - x.mean()) ** 2).sum() / 2
+    query = 4 * 3 * ((mean[0, 1] - x.mean()) ** 2).sum() / 29
+    expected = {
+        "system": (system - both - run + left) / 120,
+        "query": (query - both) / 12,
+        "system × query": (both - left) / 4,
+        "run within system": (run - left) / 30,
+        "residual": left,
+    }
+    found = pgcjax.compare(given, system="-")
+    variances = found.components.set_index("component")["variance"]
+    assert variances.to_dict() == pytest.approx(expected)
+    assert found.metadata["variance_components"] == pytest.approx(expected)
+    parts = [max(0.0, value) ** 0.5 for value in expected.values()]
+    assert found.components["deviation"].tolist() == pytest.approx(parts)
+    assert (
+        f"run within system {parts[3]:.4f}, residual {parts[4]:.4f}" in found.notes[-1]
+    )
+
+
+def test_variance_components_of_unequal_and_of_deterministic_systems():
+    """Those of runs are of repeated systems alone; all are right on average."""
+    sd, draws = np.array([0.2, 0.3, 0.1, 0.15, 0.25]), []
+    runs, random = {"a": 1, "b": 3, "c": 6, "d": 3}, np.random.default_rng(2)
+    given, of = repeated(runs, queries=12), np.repeat(range(4), [*runs.values()])
+    shapes = (4, 1), 12, (4, 12), (13, 1), (13, 12)
+    for _ in range(300):
+        z = [random.normal(0, s, n) for s, n in zip(sd, shapes, strict=True)]
+        x = z[1] + (z[0] + z[2])[of] + (of > 0)[:, None] * (z[3] + z[4])
+        draws.append(Repeats.components(replace(given, values=x), "-")["variance"])
+    error = np.std(draws, 0) / len(draws) ** 0.5
+    assert np.abs((np.mean(draws, 0) - sd**2) / error).max() < 3.5
+    single = Repeats.components(repeated({"a": 1, "b": 1}), "-")
+    assert single["component"].tolist() == ["system", "query", "system × query"]
+
+
 def test_systems_of_one_run_each_are_tested_as_runs():
     given = repeated({"a": 1, "b": 1, "c": 1})
     found, plain = pgcjax.compare(given, system="-"), pgcjax.compare(given, test="t")
@@ -272,3 +320,38 @@ def test_a_gate_draws_clusters():
     assert (found["queries"], plain["queries"]) == (16, 47)
     assert found["low"] == pytest.approx(d.mean() - stats.t.isf(0.05, 15) * error)
     assert found["low"] < plain["low"]
+
+
+@pytest.mark.parametrize(
+    ("structure", "note"),
+    [
+        ({"cluster": "_"}, "3 runs, 16 clusters; ranks of all hold"),
+        ({"collections": "_"}, "queries drawn again 300 times, of each collection"),
+    ],
+)
+def test_rank_sets_draw_what_belongs_together(structure, note):
+    given = matrix(SIZES if "cluster" in structure else [20, 12])
+    given = replace(given, values=given.values + 0.6 * np.arange(3)[:, None])
+    options = {"resamples": 300, **structure}
+    found = pgcjax.rank_sets(given, **options)
+    same = pgcjax.compare(given, ranks="windows", **options).runs
+    ranks = found.table.set_index("run_id")[["low", "high", "tier"]]
+    names = ["rank_low", "rank_high", "tier"]
+    expected = same.set_index("run_id").loc[ranks.index, names]
+    assert ranks.to_numpy().tolist() == expected.to_numpy().tolist()
+    assert note in found.notes[-1]
+
+
+def test_rank_sets_of_systems_are_by_all_pairs_with_repeats():
+    given = repeated({"a": 3, "b": 4, "c": 1, "d": 3}, seed_sd=0.05)
+    apart = np.repeat([0, 0.1, 0.5, 1], [3, 4, 1, 3])[:, None]
+    given = replace(given, values=given.values + apart)
+    found = pgcjax.rank_sets(given, system="-")
+    runs = pgcjax.compare(given, system="-").runs.set_index("run_id")
+    ranks = found.table.set_index("run_id")
+    for name, column in (("rank_low", "low"), ("rank_high", "high"), ("tier", "tier")):
+        assert runs[name].to_dict() == ranks[column].to_dict()
+    assert ranks["low"].nunique() > 1
+    assert found.notes[-1].startswith("4 systems, 30 queries; ranks of all hold")
+    with pytest.raises(UsageError, match="cluster does not go with system"):
+        pgcjax.rank_sets(given, cluster="q", system="-")
