@@ -140,11 +140,9 @@ def text_pieces(
                     # Not to put a long line together again and again.
                     enough = min(2 * count, LINE + 1)
                 waiting, count = [data[end:]], len(data) - end
-        except UnicodeDecodeError as error:
+        except UnicodeError as error:
             before += line_ends(b"".join(waiting))
             raise _of_other_encoding(path, encoding, error, before) from None
-        except UnicodeError:
-            raise _without_mark(path, encoding) from None
         if count:
             yield b"".join(waiting), file.tell()
 
@@ -221,16 +219,24 @@ def _recoded(path: Path, data: bytes, encoding: str) -> bytes:
     try:
         # Text of UTF-16 without a mark would be of the order that this machine has.
         return codecs.getincrementaldecoder(encoding)().decode(data, True).encode()
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         raise _of_other_encoding(path, encoding, error) from None
-    except UnicodeError:
-        raise _without_mark(path, encoding) from None
 
 
 def _of_other_encoding(
-    path: Path, encoding: str, error: UnicodeDecodeError, lines: int = 0
+    path: Path, encoding: str, error: UnicodeError, lines: int = 0
 ) -> DataError:
     """Return the error of text in another encoding, after so many `lines`."""
+    # Of UTF-16 and UTF-32 without the mark of their byte order: Python raises a
+    # UnicodeDecodeError since 3.13, a plain UnicodeError before.
+    if not isinstance(error, UnicodeDecodeError) or "BOM" in error.reason:
+        return DataError(
+            f"expected {encoding} text, which begins with a byte-order mark, "
+            "found none",
+            where=str(path),
+            mend=f"Name the order: pgcjax.files.reading(encoding='{encoding}-le'), or "
+            "-be; --encoding on the command line.",
+        )
     before = error.object[: error.start].decode(encoding, "replace")
     mend = "pgcjax.files.reading(encoding=…), --encoding on the command line"
     by_default = encoding == "UTF-8"
@@ -240,16 +246,6 @@ def _of_other_encoding(
         mend=f"Name its encoding: {mend}; for instance latin-1."
         if by_default
         else f"Name another encoding: {mend}.",
-    )
-
-
-def _without_mark(path: Path, encoding: str) -> DataError:
-    """Return the error of UTF-16 or UTF-32 without the mark of its byte order."""
-    return DataError(
-        f"expected {encoding} text, which begins with a byte-order mark, found none",
-        where=str(path),
-        mend=f"Name the order: pgcjax.files.reading(encoding='{encoding}-le'), or -be; "
-        "--encoding on the command line.",
     )
 
 

@@ -5,10 +5,13 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 pytest.importorskip("scripts.release_checks", reason="not in a checkout")
 from scripts.release_checks import __main__ as door
@@ -80,13 +83,45 @@ def test_the_page_of_licences_is_current():
     ]
 
 
+def pins(file: str) -> dict[str, str]:
+    """Versions of a file of constraints, by names of packages."""
+    lines = (ROOT / file).read_text().splitlines()
+    pairs = (line.split("==") for line in lines if not line.startswith("#"))
+    return {canonicalize_name(name): version for name, version in pairs}
+
+
 def test_the_oldest_versions_are_the_lower_bounds():
-    lines = (ROOT / "constraints-oldest.txt").read_text().splitlines()
-    pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
-    bounds = lower_bounds(ROOT)
+    pinned, bounds = pins("constraints-oldest.txt"), lower_bounds(ROOT)
     assert pinned.keys() == bounds.keys()
     for name, version in pinned.items():
         assert f"{version}.".startswith(f"{bounds[name]}."), name
+
+
+@pytest.mark.parametrize(
+    ("file", "extras"),
+    [
+        ("constraints.txt", ["dev", "bench", "docs", "release"]),
+        ("constraints-newest.txt", ["dev", "bench", "docs"]),
+    ],
+)
+def test_whatever_scripts_install_is_pinned(file, extras):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = [*project["dependencies"]]
+    lines += (line for e in extras for line in project["optional-dependencies"][e])
+    names = {canonicalize_name(Requirement(line).name) for line in lines}
+    assert names - pins(file).keys() == set()
+
+
+def test_the_page_of_tested_versions_is_current():
+    text = (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
+    header, *rows = (
+        [cell.strip(" `") for cell in line.split("|")[1:]]
+        for line in re.findall(r"^\| (?:versions|`constraints).*$", text, re.M)
+    )
+    assert len(rows) == 3
+    for file, _, *versions in rows:
+        for name, version in zip(header[2:8], versions, strict=False):
+            assert pins(file)[name.lower()] == version, (file, name)
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)

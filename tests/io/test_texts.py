@@ -185,7 +185,7 @@ WRONG = [
     ("d1 x\n", "1: expected lines of id<TAB>text, JSON objects in lines or an arr"),
     ("<DOC><DOCNO>d1", "1: expected lines of id<TAB>text, JSON objects in lines or an"),
     ('[{"id": "1"}', "1: expected a JSON array of objects: Expecting ',' delimiter. S"),
-    ('\n[\n{"id": "1",}]', "3: expected a JSON array of objects: Expecting property n"),
+    ('\n[\n{"id" "1"}]', "3: expected a JSON array of objects: Expecting ':' delimite"),
     (
         '[{"id": "1"}, 2]',
         "1: expected a JSON array of objects: some are none. Such as [",

@@ -21,7 +21,7 @@ from pgcjax.tensors.padding import at_least
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore"),  # of the tools
+    pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
 ]
 KEYS = ["run_id", "query_id", "measure"]
 COLLECTIONS = ["web2009-2012", "web2013-2014", "cast2019", "dl21"]

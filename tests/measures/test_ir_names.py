@@ -13,9 +13,6 @@ from pgcjax.measures import ir_names
 from pgcjax.measures.catalogue import parse
 
 ir_measures = pytest.importorskip("ir_measures", reason="pip install ir-measures")
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of its parser
-]
 ROWS = list(ir_names.table())
 NEAREST = {"Compat": "Compat", "alpha_DCG@10": "alpha_DCG@10"}
 NEAREST |= {"nERR_IA@10": "nERR-IA@10"}

@@ -20,7 +20,7 @@ from pgcjax.measures.catalogue import parse
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore"),  # of the tools
+    pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
 ]
 KEYS = ["run_id", "query_id"]
 

@@ -4,7 +4,6 @@ What all their measures have in common is tested on more data in test_graded_too
 """
 
 import re
-import warnings
 from math import exp, log, log2
 
 import numpy as np
@@ -33,7 +32,7 @@ from pgcjax.measures.catalogue import is_preset, parse
 from pgcjax.measures.other_names import MEANINGS, explained
 from pgcjax.tensors.padding import at_least
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of the tools
+pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 WHOLE = {
     "11pt_avg": "11pt_avg",
     "Rprec": "Rprec",
@@ -360,10 +359,3 @@ def test_float32_makes_ties():
     assert again.metadata["float32"] and "float32" not in scores.metadata
     frame = pgcjax.files.read_runs(close, float32=True).table
     assert frame["score"].nunique() == 2
-
-
-@pytest.fixture(autouse=True)
-def quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
