@@ -218,7 +218,7 @@ def measured(path: Path = MEASURED) -> dict[tuple[str, float, str], float]:
         ]["median"]
         * race["units"]
         / 1e3
-        for race in json.loads(path.read_text())["races"]
+        for race in json.loads(path.read_text(encoding="utf-8"))["races"]
         for figure in race["figures"]
     }
 

@@ -127,8 +127,15 @@ def joined(
         UsageError, DataError: as of `matrix.read`, or a run lacks a collection.
     """
     tables, notes, of, measure = [], [], {}, ""
+    parts: dict[str, Matrix] = {}
     for name, source in scores.items():
         part = read(source, missing=missing, **reading)
+        for other, earlier in parts.items():
+            same = earlier.query_ids == part.query_ids
+            if same and np.array_equal(earlier.values, part.values):
+                mend = "Give each collection once."
+                raise DataError(f"the same scores as {other}", where=name, mend=mend)
+        parts[name] = part
         ids = [f"{name}/{query}" for query in part.query_ids]
         of |= dict.fromkeys(ids, name)
         tables.append(pd.DataFrame(part.values, part.run_ids, ids))

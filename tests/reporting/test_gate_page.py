@@ -74,7 +74,7 @@ def test_two_runs_and_judgments_are_enough(tmp_path, monkeypatch, capsys):
     line = [*LINE[:2], "--margin", "0.02", "--page", "why.md"]
     assert gate(elder, "--against", rose, *line) == 4
     printed = capsys.readouterr()
-    page = Path("why.md").read_text()
+    page = Path("why.md").read_text(encoding="utf-8")
     scores = pgcjax.evaluate([elder, rose], preferences=LINE[1])
     expected = pgcjax.gate(scores, "elder", "rose", margin=0.02)
     assert expected.why in printed.err and f"\n{expected.why}.\n" in page

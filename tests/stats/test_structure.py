@@ -281,6 +281,12 @@ def test_several_collections_are_compared_by_their_mean(tmp_path, monkeypatch, c
     pd.testing.assert_frame_equal(pairs, found.table, check_dtype=False)
 
 
+def test_a_collection_that_is_given_twice_is_refused():
+    parts = by_collection()
+    with pytest.raises(DataError, match="copy: the same scores as old. Give each"):
+        pgcjax.compare(parts | {"copy": parts["old"]}, collections=True)
+
+
 def test_a_run_that_lacks_a_collection():
     parts = by_collection(lacking="c")
     with pytest.raises(DataError, match="new: run 'c' has no scores; 1 run without"):
