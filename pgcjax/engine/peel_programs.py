@@ -1,4 +1,4 @@
-"""Which program peels packed graphs: a table by device and version of JAX.
+"""Choice of the program that peels packed graphs, by device and version of JAX.
 
 | program  | devices                                   | JAX              | launches |
 |----------|-------------------------------------------|------------------|----------|
@@ -51,7 +51,7 @@ CHOICES = ("auto", "xla", "pallas", *(program.name for program in PROGRAMS))
 
 
 class Choice(NamedTuple):
-    """Which program peels.
+    """Program that peels.
 
     Attributes:
         name: `triton`, `mosaic` or `xla`.
