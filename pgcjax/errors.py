@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 Progress = Callable[[str, int, int], None]
-"""Is told how far a job is: stage, how much is done, of how much."""
+"""Receives the progress of a job: stage, number of steps done, and of all."""
 
 _began: list[int] = []  # the process that was the first to work, here or before a fork
 

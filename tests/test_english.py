@@ -17,8 +17,19 @@ SENTENCES = (
     r"^Of (?!course\b|the \d|\d)[^?]*$",  # Of more groups the table says …
     r"^What (?:\w+ ){0,8}(?:is|are)\b[^?]*$",  # What is left is …
 )
-FIRST_LINES = (*SENTENCES, r"^(Say|Give|Tell)\b")
-HELP = (*FIRST_LINES, r"^What\b")
+FIRST_LINES = (
+    *SENTENCES,
+    r"^(Say|Give|Tell)\b",
+    r"^(What|How|Which|Whose|Who|Why|Where|Do|Does|Are|Is)\b",  # no noun, no verb
+)
+HELP = (*FIRST_LINES, r"^(Its|Needed|Only what|Even if)\b")
+MESSAGES = (
+    r"\b(?:is|are) of\b(?! no)",  # --top is of runs: takes, works with, needs
+    r"\b(?:is|are) not known\b",  # unknown
+    r"\bfor want of\b|\bkept aside\b|\bhangs? on\b|\bbelow each other\b",
+    r"\btakes? \w+ for (?!each|the|a|granted)",  # counts as
+    r"^(Of|Whose)\b",
+)
 _START = r"(?:(?<=[.:!?]\s)|^(?:[-*] |\| )?|(?<=\| ))(?=(?:Of|What)\b)"
 pytestmark = pytest.mark.skipif(not PAGES[0].exists(), reason="not in a checkout")
 
@@ -50,6 +61,16 @@ def helps(command: click.Command) -> Iterator[str]:
             yield from helps(command.get_command(context, name) or command)
 
 
+def messages(source: str) -> Iterator[str]:
+    """Yield the texts of errors, notes and warnings: strings of several words."""
+    tree = ast.parse(source)
+    above = {n.value for n in ast.walk(tree) if isinstance(n, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if node not in above and len(node.value.split()) > 2:
+                yield node.value
+
+
 def hard(texts: Iterator[str], rules: tuple[str, ...]) -> list[str]:
     return [text for text in texts if any(re.search(rule, text) for rule in rules)]
 
@@ -73,6 +94,11 @@ def test_docstrings():
         assert hard(docstrings(path.read_text("utf-8")), FIRST_LINES) == [], path
 
 
+def test_messages():
+    for path in sorted((ROOT / "pgcjax").rglob("*.py")):
+        assert hard(messages(path.read_text("utf-8")), MESSAGES) == [], path
+
+
 def test_help():
     texts = list(helps(cli))
     assert len(texts) > 100
@@ -91,3 +117,5 @@ def test_rules_find_what_they_are_for():
         "Say it.",
         "Of y.",
     ]
+    refused = "raise E('--top is of runs')\nraise E('length is not known here')\n"
+    assert len(hard(messages(refused + "'it takes runs only'"), MESSAGES)) == 2

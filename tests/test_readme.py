@@ -86,7 +86,7 @@ def test_commands_where_measures_have_different_queries(dl21, capsys):
         "pgcjax: warning: 11 of 57 queries left out: there are no scores of 7 queries "
         "by PGC; there are no scores of 4 queries by Compat\n"
     )
-    own = "pgcjax: measures have queries of their own: PGC 50; Compat 53"
+    own = "pgcjax: measures have different queries: PGC 50; Compat 53"
     inputs = "--prefs judgments.txt --qrels qrels.txt -m PGC,Compat"
     run(f"evaluate {inputs} runs/ -o scores.parquet", capsys)
     for command in ("correlate", "measures agree"):

@@ -1,1 +1,1 @@
-"""How to get more judgments: which pairs to ask for, and what the answers imply."""
+"""Collection of judgments: pairs to ask for, and inference from the answers."""

@@ -1,4 +1,4 @@
-"""Between which values a difference of scores lies, whatever the answers still to come.
+"""Bounds of differences of scores that hold whatever the open answers will be.
 
 Arrays are of one query: a pair (i, j) stands for the answer that i is preferred to j.
 """
@@ -18,10 +18,10 @@ from pgcjax.measures.catalogue import parse
 from pgcjax.measures.measure import Measure
 
 NOISE = 1e-12
-"""Bounds that are nearer to 0 than sums of floats are exact decide nothing."""
+"""Tolerance: bounds closer to 0 than this rounding error decide nothing."""
 
 SHARES = ("ppref", "rpref", "fpref", "wpref")
-"""Measures that are shares of the preferences, which bounds take apart by pair."""
+"""Measures that are shares of preferences, whose bounds are sums over pairs."""
 
 Counts = Float64[np.ndarray, "n n"]
 Open = Bool[np.ndarray, "n n"]
@@ -94,7 +94,7 @@ class ComparedRuns(NamedTuple):
     def scores(
         self, counts: Counts
     ) -> tuple[Float64[np.ndarray, " runs"], Float64[np.ndarray, " runs"]]:
-        """Return scores and divisors by the preferences that there are."""
+        """Return scores and divisors by the answers so far."""
         given, divisor = (
             (counts * part).reshape(len(part), -1).sum(1)
             for part in (self.credit, self.room)
@@ -134,7 +134,7 @@ def _ratio(over: np.ndarray, under: np.ndarray) -> np.ndarray:
 
 
 def stakes(compared: ComparedRuns, counts: Counts, unsettled: Open) -> Counts:
-    """Add up, over comparisons, by how much the answers to each open pair differ."""
+    """Sum, over comparisons, the difference that the answer to each open pair makes."""
     open_pairs = np.nonzero(np.triu(unsettled))
     adds, out = compared.effects(counts, unsettled), np.zeros(counts.shape)
     first, second = adds[:, *open_pairs], adds[:, *open_pairs[::-1]]

@@ -1,4 +1,4 @@
-"""Pairs asked for by chance, so that noisy answers may be looked at at any time.
+"""Random pairs to ask for, with intervals that are valid at any time.
 
 An interval of a confidence sequence may be looked at after every answer: the chance
 that any of them, however many, misses the mean is at most `alpha`: see `stats.anytime`.
@@ -30,7 +30,7 @@ _DRAWN = 1024  # at a time
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnAnswers(Result):
-    """Pairs to ask for, drawn by chance, and what the answers so far say of two runs.
+    """Random pairs to ask for, and the difference of two runs by the answers so far.
 
     Attributes:
         table: a row for each of the next draws that has no answer:
@@ -45,7 +45,7 @@ class DrawnAnswers(Result):
 
 
 class Stakes(NamedTuple):
-    """What hangs on each pair of documents, of two runs.
+    """Effect of each pair of documents on the difference of two runs.
 
     Attributes:
         pairs: query and the two documents, ids ascending, on which anything hangs.
@@ -77,7 +77,7 @@ def next_by_chance(
     order: str = ORDERS[0],
     memory: str | int | None = None,
 ) -> DrawnAnswers:
-    """Draw pairs to ask noisy judges for, and say whether their answers decide.
+    """Draw pairs to ask noisy judges for, and test whether their answers decide.
 
     A pair is drawn, again and again, with a chance in proportion to what hangs on it.
     Then the sign of each answer has a mean that gives the difference of the runs'
@@ -146,11 +146,11 @@ def _notes(
     )
     if unused:
         yield (
-            f"{counted(unused, 'answer')} not used: not drawn, or after a draw that "
-            "has none yet"
+            f"{counted(unused, 'answer')} not used: the pair was not drawn, or an "
+            "earlier draw has no answer yet"
         )
     if not stakes.pairs:
-        yield "nothing hangs on any pair: the runs rank these documents alike"
+        yield "no pair can change the result: the runs rank these documents alike"
 
 
 def stakes_of(measure: Measure, pools: Sequence[Pool]) -> Stakes:
@@ -198,7 +198,7 @@ def _match(
 
 
 def _draws(stakes: Stakes, seed: int) -> Iterator[tuple[int, bool]]:
-    """Draw pairs without end: the number of each, and whether to turn it round."""
+    """Draw pairs without end: the number of each, and whether to swap it."""
     if not stakes.pairs:
         return
     source = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed)))

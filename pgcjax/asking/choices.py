@@ -10,7 +10,7 @@ ORDERS = ("one", "both")
 """In which order a program is asked: that of the request, or both, for one answer."""
 
 INFER = ("none", "majority", "judge")
-"""Whose answers imply others: nobody's, those of the majority, each judge's own."""
+"""Sources of inferred answers: none, the majority, or each judge for itself."""
 
 LEVELS = ("top", "wins")
 """Grades at the end: the top above the old grades, or the wins of all rounds."""
@@ -43,4 +43,4 @@ DESIGNS = (
 asked once it is clear which run is better; `utility`: the most useful pair first."""
 
 OVER = ("query", "mean")
-"""By what simulated designs tell runs apart."""
+"""Ways in which simulated designs separate runs."""

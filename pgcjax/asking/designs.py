@@ -31,7 +31,7 @@ Judge = Callable[[int, int], tuple[int, list[int]] | None]
 
 @dataclass(frozen=True)
 class Errors:
-    """How a simulated judge errs: shares of the answers, each from 0 to 1.
+    """Errors of a simulated judge: shares of the answers, each from 0 to 1.
 
     Attributes:
         bias: to what is shown first, whatever the documents are.
@@ -146,7 +146,7 @@ class Asking:
         return -sign if turned else sign
 
     def settled(self, infer: bool = False) -> Settled:
-        """Infer what is clear: counts, open pairs, chains, as of `pools.settle`."""
+        """Infer clear outcomes: counts, open pairs, chains, as `pools.settle` does."""
         return settle(self.wins, self.tied, self.bad, self.askable, infer)
 
     def outcome(self, i: int, j: int) -> int:

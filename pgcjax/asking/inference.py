@@ -1,4 +1,4 @@
-"""What answers imply: preferences are transitive, and all beats what is bad.
+"""Inference from answers: preferences are transitive, and bad documents lose.
 
 Source: Carterette et al., Here or there, 2008, 5.1 and 5.2.
 """
@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from pgcjax.asking.rounds import Pair, pair_of
 
 Rule = Literal["answered", "bad", "transitive"]
-"""Why an outcome is clear: it was answered; a document is bad; a chain leads there."""
+"""Reasons of a clear outcome: an answer; a bad document; a chain of answers."""
 
 
 class Clear(NamedTuple):
@@ -25,7 +25,7 @@ class Clear(NamedTuple):
 
 
 class Closure:
-    """What a judge, or the majority, thinks of the documents of a query.
+    """Answers of a judge, or of the majority, on the documents of a query.
 
     Ties are kept, and imply nothing. Two bad documents tie. An answer goes before what
     bad documents imply, and that before chains of answers. A chain says nothing of two
@@ -60,7 +60,7 @@ class Closure:
             self._link(pair, sign)
 
     def find_bad(self, document: str) -> None:
-        """Take a document for bad."""
+        """Mark a document as bad."""
         self._bad.add(document)
 
     def clear(self, one: str, other: str) -> Clear | None:

@@ -34,11 +34,11 @@ Record = dict[str, Any]
 _SEALED = re.compile(rb'(.*), "crc32": "([0-9a-f]{8})"\}', re.DOTALL)
 _BINARY = getattr(os, "O_BINARY", 0)  # or Windows writes other line ends
 _FAR = 1000  # lines that a line is looked for from its place, each way
-_COPY = "Take the log back from a copy."
+_COPY = "Restore the log from a copy."
 
 
 class Contents(NamedTuple):
-    """What a log holds.
+    """Content of a log.
 
     Attributes:
         records: of its lines, in their order.
@@ -78,7 +78,7 @@ def create(folder: str | os.PathLike, records: Iterable[Record]) -> None:
 
 
 def read(folder: str | os.PathLike) -> Contents:
-    """Read all records, and what there is of a last line that was cut short.
+    """Read all records, and an incomplete last line, if there is one.
 
     Lines of logs that were begun before lines had checksums have none: they stand
     first, and are read unchecked.
@@ -137,14 +137,14 @@ def _check_seal(text: bytes, crc: int, number: int, where: str) -> None:
         raise _damaged("its checksum does not fit", number, where)
     off = counted(abs(place - number), "line")
     if place > number:
-        problem = f"{off} above it lost"
+        problem = f"{off} above it missing"
         mend = (
-            f"put {off} {LOST} above it: what depended on these waits until their "
-            "answers are added again."
+            f"put {off} {LOST} above it: results that depend on these wait until "
+            "their answers are added again."
         )
     else:
         problem = f"{off} above it too many"
-        mend = "take out those that stand there twice."
+        mend = "remove the lines that occur twice."
     raise DataError(
         f"was line {place} of the log: {problem}",
         where=where,
@@ -154,8 +154,8 @@ def _check_seal(text: bytes, crc: int, number: int, where: str) -> None:
 
 def _damaged(problem: str, number: int, where: str) -> DataError:
     without = (
-        f" Without one, write {LOST} in the place of this line: what depended on it "
-        "waits until its answer is added again."
+        f" Without one, write {LOST} in the place of this line: results that "
+        "depend on it wait until its answer is added again."
     )
     mend = _COPY + (without if number > 1 else "")
     return DataError(f"is damaged: {problem}", where=where, mend=mend)
@@ -213,7 +213,7 @@ class Appender:
             self._lines += len(records)
 
     def close(self) -> None:
-        """Let others add."""
+        """Release the log to other processes."""
         os.close(self._file)
 
     def _write(self, data: bytes) -> None:
@@ -250,8 +250,8 @@ def _sync(file: int) -> None:
 def warn_of_rest(path: str | os.PathLike) -> None:
     """Warn that a last line was cut short, and is left out."""
     warnings.warn(
-        f"{Path(path) / NAME}: its last line was cut short, and is left out: what it "
-        "held was not kept when the call that wrote it ended; add it again",
+        f"{Path(path) / NAME}: its last line is incomplete and left out: the call "
+        "that wrote it was interrupted; add the answer again",
         DataWarning,
         stacklevel=outside(),
     )

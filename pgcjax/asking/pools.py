@@ -1,4 +1,4 @@
-"""The documents of each query whose pairs may be asked for, and what is known of them.
+"""Documents of each query whose pairs may be asked for, and their known outcomes.
 
 A pool holds the documents that the compared runs rank highest, and those that were
 judged. Each pair of the former gets one answer, at the most, if it has none.
@@ -48,7 +48,7 @@ class Pool(NamedTuple):
 
     @property
     def pairs(self) -> int:
-        """How many pairs are still to be asked for."""
+        """Number of pairs that are still to be asked for."""
         return int(self.unsettled.sum()) // 2
 
 
@@ -113,7 +113,7 @@ def query_pools(
     bad: bool = True,
     infer: bool = False,
 ) -> list[Pool]:
-    """Lay out what is known of each query that has an answer, or may have one.
+    """Collect known outcomes of each query that has an answer, or may have one.
 
     Args:
         lists: documents of each run and query.
@@ -131,7 +131,7 @@ def query_pools(
                 where="preferences",
                 mend="Ask for one document or a tie.",
             )
-        weight = whole_weights(preferences, "what is asked next")
+        weight = whole_weights(preferences, "the choice of pairs")
         for query, rows in preferences.assign(weight=weight).groupby("query_id"):
             rows = rows[[*_VOTE, "weight"]].itertuples(index=False, name=None)
             answers[str(query)] = [*rows]
@@ -192,7 +192,7 @@ def settle(
     askable: Bool[np.ndarray, "n n"],
     infer: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Infer what answers make clear of all pairs of a query, as `asking.inference`.
+    """Infer outcomes of all pairs of a query from its answers, as `asking.inference`.
 
     Args:
         wins: how many answers prefer the row's document to the column's.

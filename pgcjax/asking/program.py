@@ -48,7 +48,7 @@ _NUMBERS = {  # what else an answer may say, and from where to where it may be
 
 @dataclass
 class Judged:
-    """What a program did.
+    """Results of a program as a judge.
 
     Attributes:
         sent: requests, those that were sent again too.
@@ -162,7 +162,7 @@ class Process:
 
 @dataclass
 class Judging:
-    """One call of `Tournament.judge`: a program judges what is open.
+    """One call of `Tournament.judge`: a program judges the open pairs.
 
     A request is a line such as `{"id": "7", "query_id": "q", "doc_id": "a",
     "other_doc_id": "b", "round": 1, "number": 1}`; a is to be shown first. What is
@@ -228,7 +228,7 @@ class Judging:
         return self._done
 
     def _one_process(self) -> str:
-        """Let one process of the program judge; return what it failed at, or ""."""
+        """Let one process of the program judge; return its failure, or ""."""
         sent = self._done.sent
         process, why = None, ""
         try:
@@ -251,7 +251,7 @@ class Judging:
                     break
                 if self._useless > max(_USELESS, self.window):
                     raise self._useless_program(
-                        f"{self._useless} answers in a row do not count; the last: "
+                        f"{self._useless} answers in a row were invalid; the last: "
                         f"{self._done.aside[-1]}"
                     )
         finally:
@@ -260,7 +260,7 @@ class Judging:
         return why
 
     def _end(self, process: Process, sent: int, why: str) -> None:
-        """End a process; keep what it has still answered, and that it was called."""
+        """End a process; store its last answers, and a record of the call."""
         for line in process.stop(gently=not why):
             self._take(line)
         record = {"what": "calls", "command": self.command, "judge": self.name}
@@ -303,7 +303,7 @@ class Judging:
         self._outbox.append({"id": name, **prompt})
 
     def _stage(self, calls: int) -> str:
-        """Describe what was paid so far, and how long what is open now will take."""
+        """Describe the cost so far, and the time left for the open requests."""
         done = self._done
         words = [counted(done.sent, "call")]
         words += [f"{done.cached} known"] if done.cached else []
@@ -311,11 +311,11 @@ class Judging:
         words += [f"{done.tokens:,.0f} tokens"] if done.tokens else []
         if answered := done.sent - len(self._waiting):
             seconds = (time.monotonic() - self._began) / answered * calls
-            words.append(f"about {_duration(seconds)} left of what is open now")
+            words.append(f"about {_duration(seconds)} left for the open requests")
         return f"answers: {', '.join(words)}"
 
     def _refill(self) -> bool:
-        """List what is open and waits for no answer; return whether anything is."""
+        """List open requests that wait for no answer; return whether there are any."""
         done = self._done
         if (self.most is not None and done.sent >= self.most) or (
             self.most_cost is not None and done.cost >= self.most_cost
@@ -436,7 +436,7 @@ class Judging:
         return agreed, sorted({*bad, *other_bad}), merged, None
 
     def _keep(self, records: list[Record]) -> None:
-        """Write records that were counted, or are to be kept aside."""
+        """Write records that were counted, or are to be set aside."""
         for record in records:
             if record["what"] == "answer":
                 self._done.counted, self._useless = self._done.counted + 1, 0
@@ -502,7 +502,7 @@ def _sign_of(fields: Record, two: tuple[str, str], bad: list[str]) -> int:
 
 
 def _duration(seconds: float) -> str:
-    """Word a time roughly."""
+    """Write a duration in its largest unit."""
     for unit, size in (("h", 3600), ("min", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"

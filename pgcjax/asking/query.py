@@ -32,7 +32,7 @@ Outcomes = dict[Pair, tuple[int, dict[Judge, Clear]]]
 
 
 class Answer(NamedTuple):
-    """What a judge says of two documents, or of one that is bad.
+    """Vote of a judge on two documents, or on a bad one.
 
     Attributes:
         query: whose documents they are.
@@ -99,7 +99,7 @@ class TournamentSettings:
 
     @property
     def shown(self) -> int:
-        """How often a judge sees a pair."""
+        """Number of times that a judge sees a pair."""
         return 2 if self.sides == "both" else 1
 
 
@@ -251,7 +251,7 @@ class Query:
         return {document: won for document, won in wins.items() if won > 0}
 
     def saved_now(self) -> Counter[Rule]:
-        """Count answers that nobody had to give, those of the open round too."""
+        """Count answers that were saved, those of the open round too."""
         saved, shown = Counter(self.saved), self.settings.shown
         for pair, (_, implied) in self._outcomes.items():
             given = {judge: len(orders) for judge, orders in self._votes[pair].items()}
@@ -302,9 +302,9 @@ class Query:
 
     def _find_bad(self, answer: Answer, played: Round) -> str:
         if not self.settings.bad:
-            return "it says bad, and the tournament was started without bad"
+            return "it calls a document bad, and the tournament was started without bad"
         if answer.doc not in played.documents:
-            return "it says bad of a document that is not in the open round"
+            return "it calls a document bad that is not in the open round"
         judges = self._bad.setdefault(answer.doc, set())
         judge = answer.judge or "", 0 if answer.judge else len(judges) + 1
         if judge in judges:
@@ -398,7 +398,7 @@ class Query:
 
 
 def _most(signs: Collection[int]) -> int:
-    """Return what most say of a pair; a tie where that is two things."""
+    """Return the majority's answer on a pair; a tie if two answers are as frequent."""
     return 0 if _is_split(signs) else Counter(signs).most_common(1)[0][0]
 
 

@@ -25,7 +25,7 @@ _ABOVE = 100.0  # so that new grades stand out
 
 @dataclass(frozen=True)
 class Rules:
-    """How a tournament is played.
+    """Rules of a tournament.
 
     Attributes:
         k: how many documents are to be found (K).
@@ -97,7 +97,7 @@ def pair_of(one: str, other: str) -> Pair:
 
 
 def candidates(grades: Mapping[str, float], k: int) -> tuple[str, ...]:
-    """List who takes part: the k best by grade, above 0, and who ties with the k-th."""
+    """List the documents that take part: the k best by grade above 0, with ties."""
     graded = sorted((g for g in grades.values() if g > 0), reverse=True)
     least = graded[min(k, len(graded)) - 1] if graded else 0.0
     return tuple(sorted(d for d, g in grades.items() if 0 < g >= least))
@@ -205,7 +205,7 @@ def count_wins(
 
 
 def top(wins: Mapping[str, float], k: int) -> Top:
-    """Keep the k documents with most wins, and who ties with the k-th.
+    """Return the k documents with most wins, and those that tie with the k-th.
 
     Who won nothing, not even half of a comparison, is left out.
     """

@@ -1,4 +1,4 @@
-"""What designs of asking cost and find, tried on simulated judges before money is."""
+"""Costs and results of designs of asking, simulated before real judges are paid."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ _SEEN = 0.75  # share of the documents that a made-up run retrieves
 
 @dataclass(frozen=True)
 class SimulatedAsking(Result):
-    """What designs of asking cost and find.
+    """Costs and results of designs of asking.
 
     Attributes:
         table: a row for each number of documents and design: documents, design,
@@ -73,7 +73,7 @@ class _Truth(NamedTuple):
 
 
 _Case = tuple[Pool, _Truth]
-"""The documents and runs of a query of which the truth is known."""
+"""Documents and runs of a query whose truth is known."""
 
 
 def simulate_asking(
@@ -147,7 +147,7 @@ def _check(
     systems: int,
     bad: float,
 ) -> None:
-    """Refuse unknown designs, and numbers of which nothing can be simulated."""
+    """Refuse unknown designs, and numbers that cannot be simulated."""
     for design in designs:
         check_choice("design", design, DESIGNS)
     check_choice("over", over, OVER)
@@ -205,7 +205,7 @@ def _graded(qrels: Any) -> dict[str, _Truth]:
 
 
 def _voted(votes: Any) -> dict[str, _Truth]:
-    """Take what most votes say for true: a document's utility is pairs won - lost."""
+    """Take the majority as the truth: a document's utility is pairs won - lost."""
     table, truth = read_preferences(votes), {}
     bad = table[table["other_doc_id"].isna()].groupby("query_id")["doc_id"]
     bad = {query: frozenset(docs) for query, docs in bad}
@@ -321,7 +321,7 @@ def _judge(
 def _documents(
     utility: np.ndarray, points: np.ndarray, k: int, random: np.random.Generator
 ) -> tuple[float, float]:
-    """Measure how right the k best documents are, and the order of all."""
+    """Measure the accuracy of the k best documents, and of the order of all."""
     best = np.lexsort((random.random(len(utility)), -points))[:k]
     least = np.sort(utility)[::-1][min(k, len(utility)) - 1]
     top = float((utility[best] >= least).mean())
@@ -333,6 +333,6 @@ def _documents(
 
 
 def _means(columns: np.ndarray) -> list[float]:
-    """Average what is there of each column; NaN where nothing is."""
+    """Average the values of each column; NaN where there are none."""
     finite = (column[np.isfinite(column)] for column in columns)
     return [float(column.mean()) if len(column) else np.nan for column in finite]

@@ -1,4 +1,4 @@
-"""What the log of a tournament says: queries as they stand, and what was kept aside."""
+"""State of a tournament by its log: queries, and answers that were set aside."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from pgcjax.asking.rounds import Rules, pair_of
 from pgcjax.errors import DataError, PgcjaxError, counted
 
 PROCEDURE = 1
-"""How pairs are drawn and what answers do; a log is played by the rules of its time."""
+"""Version of the rules of draws and answers; a log is played by those of its time."""
 
 _WRONG = KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError
 """Error of a malformed record."""
@@ -91,9 +91,9 @@ class State:
                 why = f"lacks or has a wrong {error}"
             if why:
                 raise DataError(
-                    f"does not follow from the log above it: {why}",
+                    f"contradicts the log above it: {why}",
                     where=f"{where}:{number}",
-                    mend="Take the log back from a copy.",
+                    mend="Restore the log from a copy.",
                 )
 
     def _play(self, record: Record) -> str:
@@ -192,7 +192,7 @@ class State:
         ]
 
     def saved(self) -> Counter[Any]:
-        """Count answers that nobody had to give, by rule."""
+        """Count answers that were saved, by rule."""
         return sum((query.saved_now() for query in self.queries.values()), Counter())
 
     def contradictions(self) -> list[tuple[str, str, str, str]]:
@@ -208,9 +208,9 @@ def _settings(about: Record, where: str) -> TournamentSettings:
     """Read the first record of a log."""
     if about.get("what") != "start" or about.get("procedure") != PROCEDURE:
         raise DataError(
-            "is of a tournament that this version of pgcjax cannot go on with",
+            "belongs to a tournament that this version of pgcjax cannot continue",
             where=where,
-            mend=f"Its first line says which one can: {about.get('pgcjax')}.",
+            mend=f"Its first line names a version that can: {about.get('pgcjax')}.",
         )
     try:
         rules = Rules(*(about[name] for name in _RULES))
@@ -219,7 +219,7 @@ def _settings(about: Record, where: str) -> TournamentSettings:
         raise DataError(
             f"its settings lack or have a wrong {error}",
             where=f"{where}:1",
-            mend="Take the log back from a copy.",
+            mend="Restore the log from a copy.",
         ) from None
 
 
@@ -231,7 +231,7 @@ def status_lines(state: State, folder: str) -> list[str]:
     lines = [
         f"{counted(len(queries), 'query')}: {len(queries) - rounds.total()} decided"
         + "".join(f", {n} in round {r}" for r, n in sorted(rounds.items())),
-        f"{counted(len(state.answers), 'answer')} counted, {len(state.asides)} kept "
+        f"{counted(len(state.answers), 'answer')} counted, {len(state.asides)} set "
         f"aside, {missing} missing in the open rounds",
     ]
     if not any(query.played or query.round for query in queries):

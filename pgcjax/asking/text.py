@@ -78,8 +78,8 @@ def vote_lines(votes: pd.DataFrame, form: str = "clarke") -> list[str]:
         )
     if bad.any() or (rows["preference"] == 0).any():
         raise UsageError(
-            f"votes hold ties or bad documents, which {form} cannot: write jelsas, or "
-            f"{_OTHER}"
+            f"votes hold ties or bad documents, which {form} cannot express: write "
+            f"jelsas, or {_OTHER}"
         )
     luo = form == "luo"
     return _lines(

@@ -68,13 +68,13 @@ class Finished(Result):
 
 @dataclass(frozen=True)
 class Added:
-    """What became of answers that were added.
+    """Outcome of adding answers.
 
     Attributes:
         counted: how many count.
         before: how many lines of the same files count already.
         silent: how many say that a judge gave no answer.
-        aside: those that were kept aside: where, query_id, doc_id, other_doc_id, why.
+        aside: those that were set aside: where, query_id, doc_id, other_doc_id, why.
     """
 
     counted: int
@@ -307,9 +307,9 @@ class Tournament:
         missing = len(self.state.requests())
         if missing and not partial:
             raise UsageError(
-                f"{self.folder}: {counted(missing, 'answer')} at least are missing. "
-                f"Ask for them, pgcjax ask requests {self.folder}; or finish what can "
-                "be, --partial (partial=True in Python)"
+                f"{self.folder}: at least {counted(missing, 'answer')} missing. Ask "
+                f"for them, pgcjax ask requests {self.folder}; or finish the decided "
+                "queries, --partial (partial=True in Python)"
             )
         check_choice("grades", grades, LEVELS)
         qrels, best = [], []
@@ -335,7 +335,7 @@ class Tournament:
 
     @contextmanager
     def adding(self) -> Iterator[log.Appender]:
-        """Keep all others from adding, and read what they have added before."""
+        """Lock the log, and read records that other processes have added."""
         appender = log.Appender(self.folder)
         try:
             appender.mend(self._load())
@@ -355,7 +355,7 @@ class Tournament:
         return contents
 
     def _count(self, given: list[Record]) -> tuple[list[Record], list[Record]]:
-        """Count answers; return the records of those that do, and of those that do not.
+        """Count answers; return the records that count, and those that do not.
 
         One that nobody asked for yet is tried again once others have opened a round.
         """
@@ -391,10 +391,13 @@ class Tournament:
             why = query.take_pairs(places) if query else f"query {name!r} has no grades"
             if why:
                 raise DataError(
-                    f"the answers of query {name!r} are not those of a round: {why}",
+                    f"the answers of query {name!r} do not make up a round: {why}",
                     where=next(iter(places.values())),
-                    mend="Add the answers of one whole round after the other; the "
-                    "rest of a round, without --rounds (rounds=True in Python).",
+                    mend=(
+                        "Add the answers of whole rounds, one round after the other; "
+                        "add the rest of a round without --rounds (rounds=True in "
+                        "Python)."
+                    ),
                 )
             listed_pairs = [[*pair] for pair in places]
             about = {"what": "pairs", "query_id": name, "round": number}
@@ -424,8 +427,8 @@ def _read_answers(
     """
     if chosen().flips != "keep":
         raise UsageError(
-            "flips goes without a tournament: one that shows both orders takes answers "
-            "that do not agree for a tie"
+            "flips works only without a tournament: one that shows both orders "
+            "counts answers that disagree as a tie"
         )
     source = in_hand(source, "preferences")
     in_memory = isinstance(source, pd.DataFrame)
@@ -456,7 +459,7 @@ def _rows_of_aspect(cells: list[Any]) -> list[int]:
     if len(several := {aspects[i] for i in rows}) == 1:
         return rows
     if not several:
-        raise UsageError(f"no answer is of aspect {listed(wanted)}")
+        raise UsageError(f"no answer has aspect {listed(wanted)}")
     raise UsageError(
         f"expected answers of one aspect, found {listed(sorted(map(str, several)))}"
         ": name one, --aspect NAME (aspects= of pgcjax.files.reading in Python)"

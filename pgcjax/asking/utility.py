@@ -1,4 +1,4 @@
-"""Which of two runs is better, with few answers: bounds, and the next pairs to ask.
+"""Bounds of the difference of two runs, and the next pairs to ask for.
 
 Carterette et al., Here or there: preference judgments for relevance, 2008, 5.3.
 """
@@ -81,7 +81,7 @@ def next_by_utility(
     memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> NextAnswers:
-    """Choose which pairs to ask for next, so that few answers tell runs apart.
+    """Choose which pairs to ask for next, so that few answers separate runs.
 
     Args:
         runs: what `read_runs` takes: two or more; all pairs of them are compared.
@@ -104,7 +104,7 @@ def next_by_utility(
     check_choice("order", order, ORDERS)
     check_choice("expect", expect, EXPECTED)
     if may_tie and parsed.name == "PGC":
-        raise UsageError("may_tie: of PGC where answers may be ties, no bound is known")
+        raise UsageError("may_tie: no bound of PGC is known if answers may be ties")
     with reading(memory=memory):
         if preferences is not None:
             preferences = read_preferences(preferences)
@@ -170,7 +170,7 @@ def _notes(
         )
     decided = int((comparisons["better"] != "").sum())
     if decided:
-        yield "not a test: it holds if the judges do not err"
+        yield "not a test: decisions hold if the judges do not err"
     if len(comparisons) > 1:
         yield f"{decided} of {len(comparisons)} comparisons are decided"
 
@@ -253,7 +253,7 @@ def _graph_documents(pool: Pool) -> Int64[np.ndarray, " vertices"]:
 
 
 def _pgc(measure: Measure, sums: np.ndarray, documents: int) -> np.ndarray:
-    """Make PGC of sums of RBO weights, of a query with so many documents."""
+    """Normalise sums of RBO weights to PGC, for a query with so many documents."""
     q = measure.parameters
     settings = q["p"], q["depth"], q["normalization"]
     return finished(*settings, sums.reshape(-1, 1), np.array([documents])).reshape(

@@ -16,8 +16,8 @@ from pgcjax.reporting.progress import say
 from pgcjax.runtime.private_folder import make_private, others_place
 
 _MEMORY = (
-    "out of memory. Let less be in work at once: --memory SIZE, --part I/N, fewer "
-    "files; or use a machine that has more."
+    "out of memory. Work on less at once (--memory SIZE, --part I/N, fewer files), "
+    "or use a machine with more memory."
 )
 
 
@@ -55,7 +55,7 @@ def _flush(code: int) -> int:
 
 
 def _keep_for_later() -> None:
-    """Keep what is compiled and optimal orders for the next call, as the user likes."""
+    """Cache compiled programs and optimal orders, where the user likes."""
     cache = platformdirs.user_cache_path("pgcjax")
     os.environ.setdefault("PGCJAX_CACHE_DIR", str(cache))
     folder = cache / "compiled"
@@ -67,7 +67,7 @@ def _keep_for_later() -> None:
         except OSError as error:
             problem = f"{folder}: {error.strerror}"
         if problem:
-            say(f"warning: what is compiled is not kept: {problem}", always=True)
+            say(f"warning: compiled programs are not cached: {problem}", always=True)
         else:
             os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
             os.environ.setdefault("JAX_COMPILATION_CACHE_MAX_SIZE", str(2**29))
@@ -124,14 +124,14 @@ def _run(args: list[str] | None) -> int:
         if _is_of_memory(error):
             return _fail(_MEMORY, OUT_OF_MEMORY)
         if type(error).__name__ == "PanicException":
-            return _fail(f"polars, which reads tables, gave up: {error}", 2)
+            return _fail(f"polars failed to read a table: {error}", 2)
         if isinstance(error, OSError):  # all of files is said by who reads or writes
             return _fail(f"cannot print: {error.strerror}", 2)
         raise
 
 
 def _is_of_memory(error: BaseException) -> bool:
-    """Return whether memory ran out; libraries say it in their own ways."""
+    """Return whether an error, of whatever library, means that memory ran out."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     message = str(error)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pgcjax.asking.tournament import Tournament
 
 _SUFFIXES = (".txt", *TABLE_SUFFIXES)
-_SAID = 10  # answers kept aside that are named one by one
+_SAID = 10  # answers set aside that are named one by one
 
 state_argument = click.argument("state", type=FILE, metavar="STATE")
 
@@ -46,42 +46,56 @@ def ask() -> None:
 
 @ask.command()
 @click.argument("qrels", nargs=-1, required=True, type=FILE, metavar="QRELS...")
-@output_option("New: the tournament is kept there.", (), required=True, metavar="DIR")
+@output_option("New folder for the tournament.", (), required=True, metavar="DIR")
 @click.option(
-    "--k", type=WHOLE, default=5, show_default=True, help="Documents to be found."
+    "--k",
+    type=WHOLE,
+    default=5,
+    show_default=True,
+    help="Number of best documents to find.",
 )
 @click.option(
     "--pairings",
     type=WHOLE,
     metavar="P",
-    help="Comparisons of a document in a round that eliminates; by default 7, or the "
+    help="Comparisons of each document in an elimination round; by default 7, or the "
     "first odd number above k.",
 )
 @click.option(
     "--final",
     type=WHOLE,
     metavar="F",
-    help="Most documents of the last round, of all pairs; by default P + 2.",
+    help=(
+        "Largest number of documents in the last round, which compares all pairs; by "
+        "default P + 2."
+    ),
 )
 @click.option(
     "--judges",
     type=WHOLE,
     default=1,
     show_default=True,
-    help="How many are asked about a pair; what most of them say counts.",
+    help="Number of judges of each pair; the answer of the majority counts.",
 )
 @choice_option(
     "--sides",
     allowed=SIDES,
-    help="A pair is shown in one order, drawn, which does for an order of runs, or "
-    "each judge sees both, at twice the calls.",
+    help=(
+        "Presentation of a pair: in one random order, which suffices to rank runs; "
+        "or in both orders to each judge, at twice the calls."
+    ),
 )
 @choice_option(
     "--infer",
     allowed=INFER,
-    help="Do not ask what follows from the answers of the majority, or of each judge.",
+    help=(
+        "Skip pairs whose answer follows from the answers of the majority, or of "
+        "each judge."
+    ),
 )
-@click.option("--bad", is_flag=True, help="All documents beat one that is called bad.")
+@click.option(
+    "--bad", is_flag=True, help="Let every document beat one that is called bad."
+)
 @click.option("--seed", type=WHOLE, default=0, show_default=True)
 @encoding_option
 @file_memory_option
@@ -94,14 +108,16 @@ def start(qrels: tuple[str, ...], output: str, **settings: Any) -> None:
 
 @ask.command()
 @state_argument
-@output_option("Write them; .html is a page to judge on", (*_SUFFIXES, ".html"))
+@output_option("Write the requests; .html is a page for judging", (*_SUFFIXES, ".html"))
 @click.option(
     "--at-once",
     type=WHOLE,
     metavar="N",
-    help="Return at most N pairs of a query; fewer save some with --infer.",
+    help="Return at most N pairs of a query; with --infer, a small N saves answers.",
 )
-@click.option("--judge", metavar="NAME", help="Only what this judge has not answered.")
+@click.option(
+    "--judge", metavar="NAME", help="Only pairs that this judge has not answered."
+)
 @text_options
 @encoding_option
 @file_memory_option
@@ -139,11 +155,11 @@ def requests(
 @state_argument
 @click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
 @votes_format_option
-@click.option("--judge", metavar="NAME", help="Whose rows are that name no judge.")
+@click.option("--judge", metavar="NAME", help="Judge of the rows that name none.")
 @click.option(
     "--rounds",
     is_flag=True,
-    help="The pairs in FILE are those of the open rounds: another program drew them.",
+    help="Use the pairs in FILE, drawn by another program, as the open rounds.",
 )
 @encoding_option
 @file_memory_option
@@ -156,16 +172,16 @@ def add(
 ) -> None:
     """Add answers: preferences, in any layout that --prefs reads elsewhere.
 
-    Answers that nobody asked for are named and kept aside. A file may be added again
+    Answers that nobody asked for are named and set aside. A file may be added again
     when it has grown, or when the call was stopped.
     """
     tournament = _open(state)
     added = tournament.add(files, format=prefs_format, judge=judge, rounds=rounds)
     for where, query, doc, other, why in added.aside[:_SAID].itertuples(index=False):
         pair = doc if other is None else f"{doc} {other}"
-        say(f"warning: {where}: kept aside: {query} {pair}: {why}", always=True)
+        say(f"warning: {where}: set aside: {query} {pair}: {why}", always=True)
     if (more := len(added.aside) - _SAID) > 0:
-        say(f"warning: {more} more kept aside: ask status --aside", always=True)
+        say(f"warning: {more} more set aside: ask status --aside", always=True)
     if added.silent:
         say(f"{counted(added.silent, 'row')} without an answer: they are still open")
     before = f", {added.before} count already" if added.before else ""
@@ -175,7 +191,11 @@ def add(
 
 @ask.command()
 @state_argument
-@click.option("--aside", is_flag=True, help="List the answers kept aside, and why.")
+@click.option(
+    "--aside",
+    is_flag=True,
+    help="List the answers that were set aside, with the reason.",
+)
 @click.option(
     "--contradictions",
     is_flag=True,
@@ -213,7 +233,9 @@ def status(state: str, aside: bool, contradictions: bool) -> None:
     help="top: the best get wins + highest grade + 100, others keep their grades; "
     "wins: the wins of all rounds.",
 )
-@click.option("--partial", is_flag=True, help="Even if queries are not decided.")
+@click.option(
+    "--partial", is_flag=True, help="Finish even if some queries are undecided."
+)
 def finish(
     state: str,
     output: str | None,
@@ -236,7 +258,7 @@ def finish(
     _write(finished.qrels, output, qrels_lines, "grades")
     if finished.undecided:
         n = counted(len(finished.undecided), "query")
-        say(f"warning: not decided: {n}, such as {finished.undecided[0]}", always=True)
+        say(f"warning: undecided: {n}, such as {finished.undecided[0]}", always=True)
 
 
 @ask.command("judge")
@@ -246,9 +268,9 @@ def finish(
     "command",
     required=True,
     metavar="CMD",
-    help="A program: requests in JSON lines to its input, answers from its output.",
+    help="Program that reads requests as JSON lines and writes answers.",
 )
-@click.option("--judge", "name", metavar="NAME", help="Its name as a judge.")
+@click.option("--judge", "name", metavar="NAME", help="Name of the program as a judge.")
 @click.option(
     "--time-limit",
     "seconds",
@@ -256,14 +278,14 @@ def finish(
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="Without an answer, after which the program is started again.",
+    help="Seconds without an answer after which the program is started again.",
 )
 @click.option(
     "--retries",
     type=WHOLE,
     default=2,
     show_default=True,
-    help="How often a request is sent again, or a program started that says nothing.",
+    help="Number of times that a request is sent again, or a silent program restarted.",
 )
 @click.option(
     "--window",
@@ -271,20 +293,22 @@ def finish(
     default=16,
     show_default=True,
     metavar="N",
-    help="Requests that wait for an answer at a time.",
+    help="Number of requests that wait for an answer at the same time.",
 )
 @click.option("--most", type=WHOLE, metavar="N", help="Send at most N requests.")
 @click.option(
     "--most-cost",
     type=REAL,
     metavar="X",
-    help="Send no more when the answers have cost X.",
+    help="Stop sending once the answers have cost X.",
 )
 @choice_option(
     "--orders",
     allowed=ORDERS,
-    help="Ask about a pair in one order, or in both for one answer, which is a tie "
-    "where the two differ.",
+    help=(
+        "Presentation of a pair: in one order, or in both, whose two answers count "
+        "as one, and as a tie where they differ."
+    ),
 )
 @text_options
 @encoding_option
@@ -300,7 +324,7 @@ def judge_(state: str, command: str, name: str | None, **limits: Any) -> None:
     for why in done.failures[:_SAID]:
         say(f"warning: {command}: {why}", always=True)
     for why in done.aside[:_SAID]:
-        say(f"warning: {command}: kept aside: {why}", always=True)
+        say(f"warning: {command}: set aside: {why}", always=True)
     more = f", {done.tokens:,.0f} tokens" if done.tokens else ""
     more += f", {counted(done.cached, 'answer')} known before" if done.cached else ""
     say(
@@ -309,7 +333,7 @@ def judge_(state: str, command: str, name: str | None, **limits: Any) -> None:
     )
     if done.given_up:
         raise DataError(
-            f"{counted(len(done.given_up), 'request')} got no answer that counts",
+            f"{counted(len(done.given_up), 'request')} got no valid answer",
             where=command,
             mend="The same call asks again.",
         )

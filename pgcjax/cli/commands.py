@@ -1,4 +1,4 @@
-"""The verbs of the command line. What a verb needs is imported inside it."""
+"""The verbs of the command line. Each imports inside it all that it needs."""
 
 from importlib import import_module
 
@@ -56,7 +56,7 @@ class _Program(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb of a call; of one of before, tell the call of today."""
+        """Find the verb of a call; for an old name, name the new call."""
         if args[0] in VERBS:
             raise moved(args[0], VERBS[args[0]], args[1:], ctx)
         return super().resolve_command(ctx, args)
@@ -94,8 +94,10 @@ class _Program(click.Group):
 @click.group(
     cls=_Program,
     context_settings=HELP,
-    epilog="Exit status: 0 done, 1 a defect of pgcjax, 2 wrong use or data, 3 out of "
-    "memory, 4 and 5 of gate, 130 stopped.",
+    epilog=(
+        "Exit status: 0 success, 1 a defect of pgcjax, 2 wrong use or data, 3 out of "
+        "memory, 4 and 5 see gate, 130 interrupted."
+    ),
 )
 @click.version_option(__version__, "-V", "--version", message="pgcjax %(version)s")
 def cli() -> None:
@@ -125,12 +127,12 @@ def rankings() -> None:
 
 @cli.group(cls=Verbs)
 def files() -> None:
-    """Files: check, pack and merge them, or make a collection up."""
+    """Files: check, pack and merge them, or simulate a collection."""
 
 
 @cli.group(cls=MeasureVerbs)
 def measures() -> None:
-    """List the measures, explain one, or ask how well measures tell runs apart.
+    """List the measures, explain one, or test how well measures separate runs.
 
     `pgcjax measures nDCG@10` explains a measure.
     """
@@ -138,7 +140,7 @@ def measures() -> None:
 
 @cli.command()
 @output_option(
-    "Where all scores go",
+    "File of all scores",
     SCORE_SUFFIXES,
     default="pgcjax-demo-scores.csv",
     show_default=True,
@@ -170,7 +172,7 @@ def demo(output: str) -> None:
 @cli.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what lets a shell complete verbs, options and names of files.
+    """Print a script with which a shell completes verbs, options and file names.
 
     Add it to the file that your shell reads when it starts.
     """

@@ -1,4 +1,4 @@
-"""The verbs of tests, and of what a test can show: compare, gate, power."""
+"""The verbs of tests and their power: compare, gate, power."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -53,26 +53,29 @@ _cluster_option = click.option(
     "--cluster",
     type=FILE,
     metavar="FILE|MARK",
-    help="Queries that belong together, such as turns of a conversation: a file of "
-    "query_id and cluster, or a mark such as _ before which the cluster stands (31_4 "
-    "is of 31). Clusters are drawn then; compare tests them by max-t.",
+    help=(
+        "Clusters of queries, such as turns of a conversation: a file of query_id "
+        "and cluster, or a character such as _ that ends the cluster's name (31_4 is "
+        "in cluster 31). Whole clusters are then resampled; compare tests them by "
+        "max-t."
+    ),
 )
 
 
 @cli.command()
 @click.argument("scores", nargs=-1, required=True, type=FILE, metavar="SCORES…")
 @measure_option(
-    "Needed if there are several; of nDCG@10,AP, both stand beside each other, and the "
-    "first one ranks the runs."
+    "Measure, required if there are several; nDCG@10,AP shows both side by side, and "
+    "the first one ranks the runs."
 )
 @click.option(
     "--test",
     type=click.Choice(TESTS),
     help="max-t, the default: bootstrap-t of all pairs together, with simultaneous "
-    "intervals; tukey: randomised Tukey HSD [Sakai 2012], which shuffles real "
-    "differences in with noise: where runs differ in spread it finds more than α "
-    "allows; bootstrap: paired, studentised; permutation: sign flips; t and wilcoxon: "
-    "paired; anova: of two ways, with Tukey HSD. With --rectify: t.",
+    "intervals; tukey: randomised Tukey HSD [Sakai 2012], which permutes real "
+    "differences as if they were noise, and exceeds the level α where runs differ in "
+    "variance; bootstrap: paired, studentised; permutation: sign flips; t and "
+    "wilcoxon: paired; anova: two-way, with Tukey HSD. With --rectify: t.",
 )
 @click.option(
     "--baseline",
@@ -85,24 +88,31 @@ _cluster_option = click.option(
     "--rectify",
     type=FILE,
     metavar="FILE",
-    help="Scores by people of some of the queries, where SCORES are by a model: "
-    "findings are of human scores then, predicted with the help of the model's.",
+    help=(
+        "Human scores of some of the queries, where SCORES are by a model: the "
+        "results then estimate human scores, predicted with the help of the model's."
+    ),
 )
 @_cluster_option
 @click.option(
     "--system",
     type=FILE,
     metavar="FILE|MARK",
-    help="Runs that are repeats of one system, likewise: run_id and system. Systems "
-    "are compared then, and repeats are drawn as queries are, by t.",
+    help=(
+        "Systems of which runs are repeats, as for --clusters: run_id and system. "
+        "Systems are then compared, by t, with repeats as a random sample like "
+        "queries."
+    ),
 )
 @click.option(
     "--collections",
     type=FILE,
     metavar="FILE|MARK",
-    help="Which queries are of which test collection, likewise: query_id and "
-    "collection. Means are over collections then, and queries of each are drawn, by "
-    "max-t. Several SCORES are a collection each.",
+    help=(
+        "Test collections of queries, as for --clusters: query_id and collection. "
+        "Means are then over collections, and queries are resampled within each, by "
+        "max-t. Each of several SCORES is a collection."
+    ),
 )
 @test_options
 @choice_option(
@@ -115,7 +125,7 @@ _cluster_option = click.option(
     "--precision",
     type=REAL,
     metavar="E",
-    help="Resample until no Monte-Carlo standard error of a p is larger.",
+    help="Largest Monte-Carlo standard error of a p; resampling continues until then.",
 )
 @choice_option(
     "--missing",
@@ -127,14 +137,20 @@ _cluster_option = click.option(
     "columns",
     multiple=True,
     metavar="NAME=COLUMN",
-    help="Where run_id, query_id, measure or value stand, as value=ndcg; repeat.",
+    help=(
+        "Column of run_id, query_id, measure or value, as value=ndcg; repeat for "
+        "several."
+    ),
 )
 @format_option
 @top_option
 @click.option(
     "--pairs",
     is_flag=True,
-    help="Print pairs, not runs; with --baseline text, csv and json always do.",
+    help=(
+        "Print pairs, not runs; with --baseline, the formats text, csv and json "
+        "always print pairs."
+    ),
 )
 @click.option(
     "--required", is_flag=True, help="Print the smallest significant difference."
@@ -172,16 +188,16 @@ def compare(
     differ significantly. With --baseline, arrows show which are better or worse.
     """
     if len(scores) > 1 and options["collections"]:
-        raise click.UsageError("--collections is of one file of scores")
+        raise click.UsageError("--collections takes one file of scores")
     test = test or ("t" if rectify or options["system"] else "max-t")
     if required and test not in ("tukey", "bootstrap"):
-        raise click.UsageError("--required is of --test tukey and bootstrap")
+        raise click.UsageError("--required works with --test tukey and bootstrap only")
     if len(measures) > 1 and (output or runs_output):
-        raise click.UsageError("-o and --runs-output are of one measure: name one")
+        raise click.UsageError("-o and --runs-output take one measure: name one")
     printed = format_of(form, top)
     pairs = pairs or bool(baselines and printed in _DATA)
     if pairs and top:
-        raise click.UsageError("--top is of runs: this call prints pairs")
+        raise click.UsageError("--top counts runs, but this call prints pairs")
     from pgcjax.io.checkpoint import remove
 
     folder = kept_work(output, resume)
@@ -281,7 +297,7 @@ _EXITS = {"holds": 0, "fails": 4, "open": 5}
 @cli.command()
 @each_score_options
 @click.option(
-    "--run", "new", metavar="RUN", help="On which the claim is: a run of SCORES."
+    "--run", "new", metavar="RUN", help="Run that the claim is about, of SCORES."
 )
 @click.option(
     "--against",
@@ -308,7 +324,7 @@ _EXITS = {"holds": 0, "fails": 4, "open": 5}
     type=REAL,
     default=0.05,
     show_default=True,
-    help="How often a claim at its border may pass.",
+    help="Probability that a claim passes whose difference is exactly at the margin.",
 )
 @_cluster_option
 @judgment_options
@@ -336,7 +352,7 @@ def gate(
     page: str | None,
     **options: Any,
 ) -> None:
-    """Decide whether a new run may take the place of another: a gate for CI.
+    """Test whether a new run may take the place of another: a gate for CI.
 
     The claim has to hold by each measure. Exit status: 0 it holds, 4 it does not: the
     contrary is shown, 5 it cannot be told yet from so few queries.
@@ -409,8 +425,10 @@ def _evaluated(
     "--difference",
     type=REAL,
     metavar="D",
-    help="Difference of two means to find; without it, the smallest one that so many "
-    "queries can show is computed.",
+    help=(
+        "Difference of two means to detect; without it, the smallest difference that "
+        "so many queries can detect is computed."
+    ),
 )
 @click.option(
     "--power",
@@ -418,21 +436,23 @@ def _evaluated(
     default=0.8,
     show_default=True,
     metavar="P",
-    help="The chance to find it.",
+    help="Probability of detecting the difference.",
 )
 @click.option(
     "-m",
     "--measure",
     metavar="MEASURE",
-    help="Needed if there are several.",
+    help="Measure, required if there are several.",
 )
 @click.option(
     "--run",
     "runs",
     multiple=True,
     metavar="RUN",
-    help="Two runs, each by this option; by default pairs with median and largest "
-    "deviation.",
+    help=(
+        "One of two runs of the pilot: give the option twice. By default the pairs "
+        "with the median and the largest deviation."
+    ),
 )
 @click.option("--alpha", type=REAL, default=0.05, show_default=True)
 @click.option(
@@ -458,7 +478,7 @@ def power(
     runs: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Compute how many queries a difference needs to be found, by a pilot's scores.
+    """Compute how many queries a test needs to detect a difference, by a pilot.
 
     Prints, by t of one pair and by max-t of all pairs, the least difference that so
     many queries as there are can show, and the queries that a difference needs.

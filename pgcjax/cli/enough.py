@@ -109,9 +109,9 @@ def _read(
     default=200,
     show_default=True,
     metavar="B",
-    help="How often each share is drawn.",
+    help="Number of subsamples of each share.",
 )
-@_best_option("The overlap is that of the best K runs.")
+@_best_option("Number of best runs whose overlap is computed.")
 @_conventions
 @resume_option
 @output_option("Write the table at full precision", target=WITH_WORK)
@@ -123,7 +123,7 @@ def enough(
     output: str | None,
     **options: Any,
 ) -> None:
-    """Compute how far fewer judgments keep the order of the runs.
+    """Compute how well fewer judgments preserve the order of the runs.
 
     A share of the judgments of each query is drawn, without replacement, again and
     again, and the runs are ordered by each draw. Nothing is said of more judgments than
@@ -167,7 +167,7 @@ _ONLY = {
     "alpha": ("chance",),
     "seed": ("effect", "chance"),
 }
-"""Which of `BY` take an option that not all of them take."""
+"""Values of `BY` that take an option, for options that not all of them take."""
 
 
 @judgments.command("next")
@@ -176,25 +176,30 @@ _ONLY = {
     "--by",
     allowed=BY,
     help="Order of pairs: by effect of one more vote; by the expected utility of an "
-    "answer, with bounds that say when to stop (Carterette et al. 2008); or by chance, "
-    "with an interval for noisy judges that may be looked at at any time.",
+    "answer, with bounds that say when to stop (Carterette et al. 2008); or by "
+    "chance, with an interval for noisy judges that is valid at any time.",
 )
 @click.option(
     "-m",
     "--measure",
     metavar="MEASURE",
-    help="PGC of preferences, such as 'PGC(p=0.8)'; by utility also, and by chance "
-    "only, ppref, rpref, fpref and wpref. By default PGC; ppref by utility or chance.",
+    help=(
+        "PGC of preferences, such as 'PGC(p=0.8)', by effect or utility; ppref, "
+        "rpref, fpref or wpref, by utility or chance. By default PGC by effect, else "
+        "ppref."
+    ),
 )
-@_best_option("By effect: the best K runs are compared with each other.")
+@_best_option("By effect: number of best runs to compare with each other.")
 @click.option(
     "--documents",
     type=WHOLE,
     default=32,
     show_default=True,
     metavar="N",
-    help="Try all pairs of the N documents of a query that these runs rank highest; by "
-    "effect, of those that were judged.",
+    help=(
+        "Candidates: all pairs of the N documents of a query that these runs rank "
+        "highest; by effect, of judged documents only."
+    ),
 )
 @click.option(
     "--replicates",
@@ -202,24 +207,29 @@ _ONLY = {
     default=200,
     show_default=True,
     metavar="B",
-    help="By effect: how often judgments are drawn for the intervals of differences.",
+    help=(
+        "By effect: number of resamples of the judgments for the intervals of "
+        "differences."
+    ),
 )
 @choice_option("--interval", allowed=REPLICATED, help="Interval from the replicates.")
 @click.option(
     "--infer",
     is_flag=True,
-    help="By utility: take what chains of answers imply for answered.",
+    help="By utility: count pairs as answered if chains of answers imply the answer.",
 )
 @click.option(
     "--may-tie",
     is_flag=True,
-    help="By utility: bounds hold also if answers to come are ties, or never come.",
+    help="By utility: let bounds hold even if future answers are ties, or never come.",
 )
 @choice_option(
     "--expect",
     allowed=EXPECTED,
-    help="By utility: either answer is as likely (even), or as Bradley and Terry's "
-    "strengths by the answers so far have it (bt).",
+    help=(
+        "By utility: probability of an answer, equal for both (even) or by "
+        "Bradley-Terry strengths fitted to the answers so far (bt)."
+    ),
 )
 @click.option(
     "--query",
@@ -233,7 +243,7 @@ _ONLY = {
     type=REAL,
     default=0.05,
     show_default=True,
-    help="By chance: how probably the interval ever misses the difference.",
+    help="By chance: probability that the interval ever misses the difference.",
 )
 @click.option(
     "--rows",
@@ -241,12 +251,12 @@ _ONLY = {
     default=20,
     show_default=True,
     metavar="N",
-    help="Print the first N pairs; -o writes all, or as many by chance.",
+    help="Print the first N pairs; -o writes all, or by chance N pairs.",
 )
 @_conventions
 @output_option("Write all pairs at full precision")
 @output_option(
-    "By utility or chance: write between what values differences of runs are",
+    "By utility or chance: write bounds of the differences of runs",
     TABLE_SUFFIXES,
     "--bounds",
 )
@@ -262,7 +272,7 @@ def next_(
     spreadsheet: bool,
     **options: Any,
 ) -> None:
-    """Choose which pairs of documents to judge next, to tell runs apart.
+    """Choose which pairs of documents to judge next, to separate runs.
 
     By effect: how far the next vote on a pair is expected to move the difference of two
     of the best runs that the judgments do not tell apart. By utility: how far the next
@@ -274,7 +284,9 @@ def next_(
     for option in context.command.get_params(context):
         of = _ONLY.get(option.name or "", BY)
         if by not in of and is_by_hand(context, option.name or ""):
-            raise click.UsageError(f"{option.opts[0]} is of --by {' or '.join(of)}")
+            raise click.UsageError(
+                f"{option.opts[0]} works only with --by {' or '.join(of)}"
+            )
     if by == BY[0] and not options["prefs"]:
         raise click.UsageError("Missing option '--prefs'.")
     options = {

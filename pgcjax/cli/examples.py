@@ -1,4 +1,4 @@
-"""What follows each verb in the example that its help shows."""
+"""Arguments of each verb in the example that its help shows."""
 
 EXAMPLES = {
     "ask add": "state answers.txt",

@@ -1,4 +1,4 @@
-"""The verb that takes a score, or a difference of two runs, apart: explain."""
+"""The verb that explains a score, or a difference of two runs: explain."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -34,11 +34,9 @@ _SHOWN = ("adds", "steps", "votes", "depths", "judgments")
 @cli.command()
 @runs_argument
 @click.option(
-    "--query", metavar="ID", help="The query; by default all: what each loses."
+    "--query", metavar="ID", help="Query to explain; by default the loss of each query."
 )
-@click.option(
-    "--run-id", metavar="NAME", help="The run, where RUN... are several of them."
-)
+@click.option("--run-id", metavar="NAME", help="Run to explain, if RUN... are several.")
 @click.option(
     "--other",
     metavar="RUN",
@@ -52,8 +50,11 @@ _SHOWN = ("adds", "steps", "votes", "depths", "judgments")
 @choice_option(
     "--show",
     allowed=_SHOWN,
-    help="Part of the score from each document, or query; steps of the peel; votes "
-    "on pairs; part from each depth; or the judgments whose reversal changes most.",
+    help=(
+        "Contribution of each document, or query, to the score; steps of the peel; "
+        "votes on pairs; contribution of each depth; or the judgments whose reversal "
+        "changes the score most."
+    ),
 )
 @run_options
 @order_option
@@ -65,7 +66,7 @@ _SHOWN = ("adds", "steps", "votes", "depths", "judgments")
 )
 @text_options
 @format_option
-@output_option("Write what is shown at full precision")
+@output_option("Write the table at full precision")
 @spreadsheet_option
 def explain(
     runs: tuple[str, ...],
@@ -93,7 +94,7 @@ def explain(
         raise click.UsageError(f"--top {top}: expected a number of rows, 1 or more")
     if show in ("steps", "votes", "depths") and (query is None or settings["other"]):
         if not (measures and measures[0].startswith("RBO") and show == "depths"):
-            raise click.UsageError(f"--show {show} is of one run and --query ID")
+            raise click.UsageError(f"--show {show} needs one run and --query ID")
     printed = format_of(form)
     from pgcjax.engine import explain as engine
     from pgcjax.io.runs import Options, open_runs

@@ -111,7 +111,7 @@ def check(
     name_by: str,
     kind: str,
 ) -> None:
-    """Read files as evaluate would, and say what is in them."""
+    """Read files as evaluate does, and describe their content."""
     if not (paths or judgments):
         raise click.UsageError("nothing to check: give FILE, --prefs or --qrels")
     from pgcjax.io import check as checks

@@ -73,7 +73,7 @@ _SHOWN: dict[str, Callable[["Discrimination"], "pd.DataFrame"]] = {
     "tests",
     multiple=True,
     type=click.Choice(TESTS),
-    help="Repeat for several; by default max-t.",
+    help="Test; repeat for several. By default max-t.",
 )
 @test_options
 @choice_option(
@@ -101,7 +101,7 @@ def discriminate(
     spreadsheet: bool,
     **options: Any,
 ) -> None:
-    """Count the pairs of runs that each measure tells apart."""
+    """Count the pairs of runs that each measure separates significantly."""
     from pgcjax.stats import discrimination
 
     source, names = score_files(scores), measures or None
@@ -136,12 +136,15 @@ def discriminate(
     type=REAL,
     default=0.0,
     show_default=True,
-    help="Score differences up to here are ties.",
+    help="Largest difference of scores that is a tie.",
 )
 @click.option(
     "--tie-share",
     metavar="SHARE",
-    help="Instead, thresholds for this share of ties; preferences: that of FILE.",
+    help=(
+        "Share of ties that sets the threshold of each measure, in place of "
+        "--threshold; preferences: the share of ties in FILE."
+    ),
 )
 def agree(
     scores: tuple[str, ...],
@@ -190,7 +193,7 @@ def _share(text: str, serp: str | None) -> float | str:
     "--truth",
     type=FILE,
     metavar="FILE",
-    help="Compare each of SCORES, a leaderboard, with this one instead.",
+    help="Leaderboard with which each of SCORES, leaderboards too, is compared.",
 )
 @measure_option(
     "Measure of --truth; by default all.", "--truth-measure", "truth_measures"
@@ -198,14 +201,14 @@ def _share(text: str, serp: str | None) -> float | str:
 @choice_option(
     "--interval",
     allowed=RANK_INTERVALS,
-    help="Interval of tau, from 50 queries, with --truth: simex.",
+    help="Interval of tau with --truth, from 50 queries on: simex.",
 )
 @click.option(
     "--alpha",
     type=REAL,
     default=0.05,
     show_default=True,
-    help="1 less the level of the intervals.",
+    help="One minus the level of the intervals.",
 )
 @click.option("--resamples", type=WHOLE, default=1000, show_default=True, metavar="N")
 @click.option("--seed", type=WHOLE, default=0, show_default=True)
@@ -222,7 +225,7 @@ def correlate(
     spreadsheet: bool,
     **options: Any,
 ) -> None:
-    """Measure how alike measures, or leaderboards, order the runs."""
+    """Correlate the orders of the runs by measures, or by leaderboards."""
     names = measures or None
     settings: dict[str, Any] = {"coefficients": list(coefficients)}
     settings["missing"] = missing
@@ -235,7 +238,7 @@ def correlate(
             truth, boards, names, truth_measures or None, **settings
         )
     elif truth_measures:
-        raise click.UsageError("--truth-measure is of --truth FILE, which is absent")
+        raise click.UsageError("--truth-measure needs --truth FILE")
     else:
         from pgcjax.stats.correlation import correlate as correlate_measures
 

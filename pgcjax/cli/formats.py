@@ -1,4 +1,4 @@
-"""How verbs print tables: for people, for papers, or for programs."""
+"""Tables as verbs print them: for people, for papers, or for programs."""
 
 import json
 import math
@@ -55,10 +55,13 @@ def format_of(form: str | None, top: int | None = None, per_query: bool = False)
     if per_query and (top or form not in (None, "text")):
         other = "--top" if top else f"--format {form}"
         raise click.UsageError(
-            f"-q prints each query as text, so not with {other}; -o FILE has them all"
+            f"-q prints each query as text, which excludes {other}; -o FILE has all "
+            "of them"
         )
     if top and form == "text":
-        raise click.UsageError("--top is of all formats but text, which has all runs")
+        raise click.UsageError(
+            "--top works with all formats but text, which has all runs"
+        )
     if form or per_query:
         return form or "text"
     return "table" if top or sys.stdout.isatty() else "text"

@@ -52,8 +52,10 @@ OF_VOTES: tuple[str, ...] = ("judges", "pairs", "queries", "documents")
     "sources",
     multiple=True,
     metavar="NAME=FILE",
-    help="Preferences that are of one judge, of this name, whoever their rows name; "
-    "repeat for several judges, or several files of one.",
+    help=(
+        "Preferences by the judge NAME, whatever judge their rows name; repeat for "
+        "several judges, or several files of one."
+    ),
 )
 @prefs_format_option
 @files_option("--qrels", help="Grades, for PGC(graph=combined).")
@@ -77,16 +79,18 @@ OF_VOTES: tuple[str, ...] = ("judges", "pairs", "queries", "documents")
 @choice_option(
     "--show",
     allowed=[*SHOWN, *OF_VOTES[2:]],
-    help="Correlations of the orders of runs by each two judges; the pairs of runs "
-    "that two judges put in opposite orders; what votes that go with the place change "
-    "(--flips of pairs judged in both orders); or the leaderboards. Of VOTES: judges, "
-    "pairs, queries and documents.",
+    help=(
+        "Correlations of the orders of runs by each two judges; the pairs of runs "
+        "that two judges put in opposite orders; the effect of position bias "
+        "(--flips of pairs judged in both orders); or the leaderboards. For VOTES: "
+        "judges, pairs, queries and documents."
+    ),
 )
 @coefficient_option
 @choice_option(
     "--interval",
     allowed=RANK_INTERVALS,
-    help="Interval of tau, from 50 queries: simex extrapolates resamples.",
+    help="Interval of tau, from 50 queries on: simex extrapolates resamples.",
 )
 @choice_option(
     "--correction",
@@ -97,17 +101,17 @@ OF_VOTES: tuple[str, ...] = ("judges", "pairs", "queries", "documents")
 @click.option("--alpha", type=REAL, default=0.05, show_default=True)
 @click.option("--resamples", type=WHOLE, default=1000, show_default=True, metavar="N")
 @click.option("--seed", type=WHOLE, default=0, show_default=True)
-@choice_option("--order", allowed=ORDERS, help="Order of a run, as of evaluate.")
+@choice_option("--order", allowed=ORDERS, help="Order of a run, as in evaluate.")
 @float32_option
 @choice_option(
     "--missing",
     allowed=[name for name in MISSING if name != "skip"],
-    help="A judged query that a run lacks: it scores 0, or is an error.",
+    help="Treatment of a judged query that a run lacks: score 0, or an error.",
 )
 @memory_option
 @format_option
 @output_option(
-    "Write what is shown at full precision, or of VOTES a page",
+    "Write the table at full precision, or for VOTES a page",
     (*TABLE_SUFFIXES, *PAGE_SUFFIXES),
 )
 @output_option(
@@ -197,7 +201,9 @@ def _check_runs(
     given = {"--before": before, "--lengths": lengths, "a page (-o)": page}
     given[f"--show {show}"] = show not in SHOWN
     for option in (option for option, value in given.items() if value):
-        raise click.UsageError(f"{option} is of VOTES, without --prefs and --source")
+        raise click.UsageError(
+            f"{option} works only with VOTES, without --prefs and --source"
+        )
 
 
 def _compare_votes(
@@ -213,8 +219,8 @@ def _compare_votes(
         name = option.name or ""
         if option.expose_value and name not in _OF_VOTES and is_by_hand(context, name):
             raise click.UsageError(
-                f"{option.opts[0]} is of runs: give the judgments, too (--prefs FILE "
-                "or --source NAME=FILE)"
+                f"{option.opts[0]} compares orders of runs: give the judgments, too "
+                "(--prefs FILE or --source NAME=FILE)"
             )
     if len(files) > 2:
         raise click.UsageError(
@@ -225,7 +231,7 @@ def _compare_votes(
     show = context.params["show"]
     if show not in OF_VOTES:
         raise click.UsageError(
-            f"--show {show} is of runs; of VOTES {listed(OF_VOTES, 4)}"
+            f"--show {show} needs runs; for VOTES: {listed(OF_VOTES, 4)}"
         )
     from pgcjax.io.votes.read import read_preferences
     from pgcjax.judging.two_judges import compare
@@ -314,22 +320,22 @@ def _shown(
     multiple=True,
     required=True,
     metavar="RUN",
-    help="Made with the judge, or with a model of its family; repeat for several.",
+    help="Run made with the judge, or with a model of its family; repeat for several.",
 )
-@measure_option("Which one, if SCORES are of several.")
+@measure_option("Measure, required if SCORES have several.")
 @click.option(
     "--show",
     type=click.Choice(("lifts", "runs")),
     default="lifts",
     show_default=True,
-    help="How far named runs are lifted; or all runs with their corrected ranks.",
+    help="Lift of the named runs by the judge; or all runs with their corrected ranks.",
 )
 @choice_option("--missing", allowed=INCOMPLETE, help="As of compare.")
 @click.option("--alpha", type=REAL, default=0.05, show_default=True)
 @click.option("--seed", type=WHOLE, default=0, show_default=True)
 @memory_option
 @format_option
-@output_option("Write what is shown at full precision")
+@output_option("Write the table at full precision")
 @spreadsheet_option
 def circular(
     judge_scores: str,
@@ -343,7 +349,7 @@ def circular(
     memory: str | None,
     **settings: Any,
 ) -> None:
-    """Does a judge lift runs that were made with it above what people say of them?
+    """Test whether a judge favours runs that were made with it, beside people's scores.
 
     Both files are scores of the same runs, as of evaluate. A lift is how far a run is
     above the line of the judge's scores of the other runs over people's.

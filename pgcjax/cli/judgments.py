@@ -29,7 +29,7 @@ _judge_option = click.option(
     "judges",
     multiple=True,
     metavar="NAME",
-    help="Only what this judge says; repeat for several. By default all judges.",
+    help="Only the votes of this judge; repeat for several. By default all judges.",
 )
 lengths_option = click.option(
     "--lengths",
@@ -51,8 +51,10 @@ _families_option = click.option(
     "families",
     multiple=True,
     metavar="NAME=FAMILY",
-    help="The family of a judge or document, for self_preference; repeat. By default "
-    "each is one of its own.",
+    help=(
+        "Family of a judge or document, for self_preference; repeat. By default each "
+        "forms a family alone."
+    ),
 )
 
 
@@ -79,19 +81,23 @@ def _votes_options(function: Callable[..., None]) -> Callable[..., None]:
 @choice_option(
     "--sides",
     allowed=SIDES,
-    help="any: which document of a pair stands first means nothing; given: it is the "
-    "one that judges were shown first, or left.",
+    help=(
+        "any: the order of the two documents has no meaning; given: the first one "
+        "was shown to judges first, or on the left."
+    ),
 )
-@click.option("--bad", is_flag=True, help="Count what judgments of bad imply.")
+@click.option(
+    "--bad", is_flag=True, help="Count the preferences that judgments of bad imply."
+)
 @choice_option(
     "--split",
     allowed=SPLITS,
-    help="Treatment, for transitivity, of a pair without a majority.",
+    help="Treatment of a pair without a majority, for transitivity.",
 )
 @click.option(
     "--contradicted",
     is_flag=True,
-    help="Count the judgments that no order of documents can follow, and name them.",
+    help="Count and list the judgments that no order of documents can satisfy.",
 )
 @encoding_option
 @file_memory_option
@@ -138,7 +144,7 @@ def agree(
     "--people",
     multiple=True,
     metavar="NAME",
-    help="A judge who is one of the people that judges are compared with; repeat.",
+    help="Human judge, with whom the others are compared; repeat for several.",
 )
 @encoding_option
 @file_memory_option
@@ -153,7 +159,7 @@ def audit(
     people: tuple[str, ...],
     output: str | None,
 ) -> None:
-    """Audit judges: are they consistent, and do place and length sway them?
+    """Audit judges: consistency, and effects of place and length.
 
     Both orders, place and length, covariates, ties, repeats, cycles, agreement, drift,
     and, of a judge who competes, what its own answers gain; each with an interval and a
@@ -186,25 +192,29 @@ def audit(
 @choice_option(
     "--model",
     allowed=MODELS,
-    help="Bradley and Terry's model, Davidson's of ties, wins less losses, the share "
-    "of votes won, or a walk to winners.",
+    help=(
+        "Bradley and Terry's model, Davidson's with ties, wins minus losses, the "
+        "share of votes won, or a random walk to winners."
+    ),
 )
 @choice_option(
     "--by",
     allowed=BY,
-    help="All aspects of a query together, each aspect by itself, or one strength of "
-    "each document over all queries, as of an arena.",
+    help=(
+        "All aspects of a query together, each aspect by itself, or one strength of "
+        "each document over all queries, as in an arena."
+    ),
 )
 @click.option(
     "--reliability",
     is_flag=True,
-    help="Fit of each judge, too, the chance to have looked.",
+    help="Also fit the probability that each judge paid attention.",
 )
 @click.option(
     "--remove",
     multiple=True,
     type=click.Choice(SWAYS),
-    help="Keep out what was shown first, or what is longer; repeat.",
+    help="Effect to remove: of the document shown first, or of the longer one; repeat.",
 )
 @click.option(
     "--prior",
@@ -241,7 +251,7 @@ def fit(
     output: str | None,
     judges_to: str | None,
 ) -> None:
-    """Fit how strong the documents of each query are, by their votes in pairs.
+    """Fit strengths of the documents of each query to votes on pairs.
 
     With --covariate also what else sways judges, and strengths without it beside those
     with it.
@@ -249,7 +259,7 @@ def fit(
     if people:
         return _rank_systems(prefs, prefs_format, people, output)
     if judges_to and not reliability:
-        raise click.UsageError("--judges-output is of --reliability")
+        raise click.UsageError("--judges-output needs --reliability")
     from pgcjax.io.votes.read import read_preferences
     from pgcjax.judging.covariates import reading_covariates
     from pgcjax.judging.fit import fit as fitted

@@ -31,7 +31,7 @@ def _with_words(words: tuple[str, ...]) -> list[str]:
     "--as",
     "tool",
     type=click.Choice(["ir_measures"]),
-    help="List those of another tool, and what is equal here.",
+    help="List the measures of another tool, with their equivalents here.",
 )
 def show(name: tuple[str, ...], tool: str | None) -> None:
     """List the measures, explain one, or list those whose text has all words."""

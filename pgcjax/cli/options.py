@@ -128,7 +128,9 @@ def output_option(
             form = context.params.get("score_format")
             if folders and is_folder(path):
                 if form:
-                    raise click.UsageError("--score-format is of files, not of folders")
+                    raise click.UsageError(
+                        "--score-format works with files, not with folders"
+                    )
                 check_folder(path)
             elif folders and os.path.isdir(path):
                 more = f", or {path}/ for a folder of parts"
@@ -232,8 +234,10 @@ def reading_option(name: str, argument: str = "", **settings: Any) -> Decorator:
 
 _memory: dict[str, Any] = {
     "metavar": "SIZE",
-    "help": "What work, or a file, may take, such as 500MB; by default a quarter of "
-    "the machine's.",
+    "help": (
+        "Memory for the work, and for each file, such as 500MB; by default a quarter "
+        "of the machine's."
+    ),
 }
 memory_option = reading_option("memory", **_memory)
 file_memory_option = reading_option("memory", expose_value=False, **_memory)
@@ -261,11 +265,13 @@ text_options = together(
 resume_option = click.option(
     "--resume",
     is_flag=True,
-    help="Go on with what the same call, if it was stopped, left in FILE.partial.",
+    help=(
+        "Continue from the work that the same call, when stopped, left in FILE.partial."
+    ),
 )
 
 _votes = {"expose_value": False, "default": None}
-_UNREAD = "Take up to this share of answers, if no rule reads them, for none (.05)."
+_UNREAD = "Largest share of unreadable answers, which count as no answer (.05)."
 votes_format_option = together(
     click.option(
         "--prefs-format",
@@ -331,7 +337,7 @@ run_options = together(
         cls=SharedOption,
         default="auto",
         metavar="NAME",
-        help="columns (TREC), csv, tsv, jsonl or parquet; by default found.",
+        help="columns (TREC), csv, tsv, jsonl or parquet; by default detected.",
     ),
     choice_option(
         "--name-by",
@@ -380,7 +386,7 @@ def judgment_options(command: Callable) -> Callable:
             context = click.get_current_context()
             given = [name for name in _OF_PREFERENCES if is_by_hand(context, name)]
             for name in ["prefs-format"] * (prefs_format != "auto") + given:
-                raise click.UsageError(f"--{name} is of --prefs FILE, which is absent")
+                raise click.UsageError(f"--{name} needs --prefs FILE")
         return command(*args, judgments=judgments, **options)
 
     kinds = (files_option(k.option, name, help=k.meaning) for name, k in KINDS.items())

@@ -49,7 +49,7 @@ from pgcjax.judging.choices import FEATURES, GROUPS
 def predict(
     qrels: tuple[str, ...], context: tuple[str, ...], output: str | None, **options: Any
 ) -> None:
-    """Compute how well grades tell what documents are worth after others.
+    """Cross-validate predictions of conditional grades from grades in isolation.
 
     Prints the accuracy, held out, of predicting them as missing=predicted does, beside
     two baselines: the grade in isolation, and the most frequent grade.

@@ -58,14 +58,16 @@ if TYPE_CHECKING:
 @choice_option(
     "--variant",
     allowed=VARIANTS,
-    help="Beyond what was retrieved: as before (ext), at worst (min), at best (max); "
-    "or max - min (res).",
+    help=(
+        "RBO beyond the retrieved documents: extrapolated (ext), lowest (min), "
+        "highest (max); or max - min (res)."
+    ),
 )
 @choice_option(
     "--ties",
     allowed=TIES,
-    help="Equal scores: all have the first rank (w), each a share of each rank (a), "
-    "the same corrected for ties (b), or broken by --order.",
+    help="Treatment of equal scores: all have the first rank (w), each a share of "
+    "each rank (a), the same corrected for ties (b), or broken by --order.",
     default="a",
 )
 @choice_option(
@@ -151,15 +153,20 @@ _SHOWN = ("pairs", "beside", "runs", "tests", "matrix", "wins")
 @choice_option(
     "--missing",
     allowed=MISSING,
-    help="A query that a run lacks: as if it had found nothing (zero), left out of its "
-    "pairs (skip), or an error.",
+    help=(
+        "Treatment of a query that a run lacks: as if nothing was retrieved (zero), "
+        "left out of the run's pairs (skip), or an error."
+    ),
 )
 @choice_option(
     "--show",
     allowed=_SHOWN,
-    help="Preferences of pairs; the same, measures beside each other; the order of the "
-    "runs, with intervals; tests of pairs; of one measure, the matrix of preferences, "
-    "or of the shares of queries that prefer the run of the row (wins).",
+    help=(
+        "Preferences of pairs; the same with measures side by side; the order of the "
+        "runs, with intervals; tests of pairs; or, for one measure, the matrix of "
+        "preferences, or of the shares of queries that prefer the run of the row "
+        "(wins)."
+    ),
 )
 @choice_option(
     "--by",
@@ -170,14 +177,17 @@ _SHOWN = ("pairs", "beside", "runs", "tests", "matrix", "wins")
 @choice_option(
     "--test",
     allowed=PAIR_TESTS,
-    help="By --show tests, of the preferences of a pair by query; as of compare.",
+    help=(
+        "Test of the preferences of a pair over queries, for --show tests; as in "
+        "compare."
+    ),
 )
 @test_options
 @format_option
 @verify_option("preferences")
 @memory_option
 @per_query_option
-@output_option("Write what is shown at full precision")
+@output_option("Write the table at full precision")
 @spreadsheet_option
 def prefer(
     runs: tuple[str, ...],
@@ -203,9 +213,9 @@ def prefer(
     A preference is above 0 if run_a is preferred: the mean over queries.
     """
     if per_query and show != "pairs":
-        raise click.UsageError(f"-q is of --show pairs, not of {show}")
+        raise click.UsageError(f"-q works with --show pairs, not with {show}")
     if show in ("matrix", "wins") and len(measures) != 1:
-        raise click.UsageError(f"--show {show} is of one measure: name one")
+        raise click.UsageError(f"--show {show} takes one measure: name one")
     printed = format_of(form, per_query=per_query)
     from pgcjax.engine.preferring import prefer as compare
     from pgcjax.io.runs import Options, open_runs

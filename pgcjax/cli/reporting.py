@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @cli.command()
 @any_score_options
 @output_option(
-    "One file to explore, or a text with figures in a folder beside it",
+    "Page: one .html file to explore, or a text with figures in a folder beside it",
     PAGE_SUFFIXES,
     target=Target("{stem}-figures/*.svg"),
     required=True,
@@ -49,27 +49,31 @@ if TYPE_CHECKING:
 )
 @files_option("--prefs", help="Preferences, whose graphs .html shows.")
 @prefs_format_option
-@files_option("--qrels", help="Grades, whose graphs it shows without preferences.")
+@files_option(
+    "--qrels", help="Grades, whose graphs .html shows if there are no preferences."
+)
 @click.option(
     "--runs",
     multiple=True,
     type=FILE,
     metavar="RUN",
-    help="Runs, beside which .html shows ideal rankings; repeat for several.",
+    help="Runs, which .html shows beside their ideal rankings; repeat for several.",
 )
 @run_options
 @click.option(
     "--order",
     type=click.Choice(ORDERS),
-    help="Order of a run, as of evaluate; by default that of SCORES, or trec.",
+    help="Order of a run, as in evaluate; by default that of SCORES, or trec.",
 )
 @text_options
 @click.option(
     "--replicates",
     type=FILE,
     metavar="FILE",
-    help="File of uncertainty --replicates-output for SCORES: leaderboards get "
-    "intervals, tiers and ranks that say how far the judgments carry.",
+    help=(
+        "File of uncertainty --replicates-output for SCORES: leaderboards get "
+        "intervals, tiers and ranks that show the uncertainty from the judgments."
+    ),
 )
 @click.option(
     "--judges",
@@ -82,9 +86,8 @@ if TYPE_CHECKING:
     "--why",
     type=WHOLE,
     metavar="N",
-    help="Scores by each measure that .html explains, a run and a query each: of the "
-    "best runs, on the queries where they differ most. By default "
-    f"{EXPLAINED} if there are --runs.",
+    help="Number of scores by each measure that .html explains: of the best runs, on "
+    f"the queries where they differ most. By default {EXPLAINED} if there are --runs.",
 )
 @click.option("--title", metavar="TEXT", help="Title of the page; by default the file.")
 @choice_option("--test", allowed=TESTS, help="Test of differences, as in compare.")
@@ -95,10 +98,10 @@ if TYPE_CHECKING:
     default=8,
     show_default=True,
     metavar="N",
-    help="Best runs that have a column in the table of queries of .md.",
+    help="Number of best runs with a column in the table of queries of .md.",
 )
 @output_option(
-    "Write figures there, too, each as wide as a column of a paper.",
+    "Also write figures there, each as wide as a column of a paper.",
     (),
     "--figures",
     target=Target(*(f"{{path}}/*.{kind}" for kind in FIGURE_KINDS)),
@@ -143,7 +146,7 @@ def report(
     Without SCORES, --judgments shows which systems win their comparisons.
     """
     if kinds and not figures:
-        raise click.UsageError("--figure-format is of --figures DIR, which is absent")
+        raise click.UsageError("--figure-format needs --figures DIR")
     if judgments:
         made = _arena(judgments, prefs_format, output, title, options["seed"])
         _save_figures(made, figures, kinds)
@@ -218,7 +221,9 @@ def _arena(
         name = option.name or ""
         if name not in _OF_ARENA and is_by_hand(context, name):
             text = option.opts[0] if isinstance(option, click.Option) else "SCORES"
-            raise click.UsageError(f"{text} is not of a page of --judgments alone")
+            raise click.UsageError(
+                f"{text} does not apply to a page of --judgments alone"
+            )
     from pgcjax.io.votes.read import read_preferences
     from pgcjax.reporting import arena_page, page
 
@@ -242,19 +247,21 @@ def _save_figures(made: "Page", figures: str | None, kinds: tuple[str, ...]) -> 
 def _check(
     html: bool, given: dict[str, tuple[str, ...]], prefs_format: str, why: int | None
 ) -> None:
-    """Refuse options that would be read for nothing."""
+    """Refuse options that would have no effect."""
     named = [name for name, paths in given.items() if paths]
     if named and not html:
         raise click.UsageError(f"--{named[0]} is shown in .html only")
     judged = {"prefs", "qrels"} & {*named}
     if "texts" in named and not judged:
-        raise click.UsageError("--texts needs judgments of them: --prefs or --qrels")
+        raise click.UsageError(
+            "--texts needs judgments of these documents: --prefs or --qrels"
+        )
     if "runs" in named and not judged:
         raise click.UsageError("--runs needs the judgments, too: --prefs or --qrels")
     if prefs_format != "auto" and "prefs" not in named:
-        raise click.UsageError("--prefs-format is of --prefs FILE, which is absent")
+        raise click.UsageError("--prefs-format needs --prefs FILE")
     if why is not None and "runs" not in named:
-        raise click.UsageError("--why is of --runs RUN, which is absent")
+        raise click.UsageError("--why needs --runs RUN")
     if why is not None and why < 0:
         raise click.UsageError(f"--why {why}: expected a number of scores, 0 or more")
 

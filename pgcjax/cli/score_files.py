@@ -46,20 +46,24 @@ def _score_options(
     scores: dict[str, Any] = {"type": FILE, "metavar": "SCORES…", "required": required}
     return together(
         click.argument("scores", nargs=-1, **scores),
-        measure_option("Such as PGC or nDCG@10,AP; by default all of SCORES."),
+        measure_option(
+            "Measures, such as PGC or nDCG@10,AP; by default all of SCORES."
+        ),
         choice_option(
             "--missing",
             allowed=allowed,
-            help=f"Queries that a measure or a run lacks. {first}error: refuse, drop: "
-            "leave out, zero: count as 0, both.",
+            help=f"Treatment of queries that a measure or a run lacks. {first}error: "
+            "refuse, drop: leave out, zero: count as 0, both.",
         ),
         score_format_option,
         file_memory_option,
     )
 
 
-_SHARED = "shared: leave out what a measure lacks, refuse what a run lacks; "
-_OWN = "own: of each measure all that it has, as compare; "
+_SHARED = (
+    "shared: leave out queries that a measure lacks, refuse those that a run lacks; "
+)
+_OWN = "own: use all queries of each measure, as compare does; "
 score_options = _score_options(LACKING, _SHARED)
 each_score_options = _score_options(EACH_LACKING, _OWN + _SHARED)
 any_score_options = _score_options(EACH_LACKING, _OWN + _SHARED, required=False)
@@ -70,7 +74,7 @@ test_options = together(
     click.option(
         "--correction",
         type=click.Choice(CORRECTIONS),
-        help="Correction of p if the test is of single pairs; by default holm.",
+        help="Correction of p if the test compares single pairs; by default holm.",
     ),
     click.option("--alpha", type=REAL, default=0.05, show_default=True),
     click.option(

@@ -43,17 +43,17 @@ class PartFolder(NamedTuple):
 
     @property
     def total(self) -> int:
-        """How many parts there are: run files are dealt out to all processes."""
+        """Number of parts: run files are dealt out to all processes."""
         return self.part[1] * (self.processes.count if self.processes else 1)
 
     @property
     def places(self) -> list[int]:
-        """Which of them the processes write."""
+        """Numbers of the parts that the processes write."""
         return list(range(self.part[0], self.total + 1, self.part[1]))
 
     @property
     def place(self) -> int:
-        """Which of them this process writes."""
+        """Number of the part that this process writes."""
         return self.places[self.processes.number if self.processes else 0]
 
     @property

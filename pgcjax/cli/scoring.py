@@ -55,8 +55,8 @@ scoring_options = together(
     run_options,
     measure_option(
         "Such as 'PGC(p=0.8)' or nDCG@10,AP; the first one ranks the runs. official: "
-        "those of trec_eval; all: each that the judgments suffice for. By default PGC "
-        "of --prefs (without them, PGC(graph=derived) of --qrels), and Compat of "
+        "those of trec_eval; all: each measure that the judgments allow. By default "
+        "PGC of --prefs (without them, PGC(graph=derived) of --qrels), and Compat of "
         "--qrels."
     ),
     format_option,
@@ -91,8 +91,10 @@ scoring_options = together(
         default=30.0,
         show_default=True,
         metavar="SECONDS",
-        help="Stop where other processes do not come, or are not heard of, for so "
-        "long.",
+        help=(
+            "Time after which a process stops if others have not joined, or do not "
+            "respond."
+        ),
     ),
     scores_output_option("Write all scores at full precision", target=WITH_WORK),
     spreadsheet_option,
@@ -135,8 +137,8 @@ class Sources(NamedTuple):
         given = *reading.values(), options["order"], options["float32"]
         if options["grids"] and given != ("auto", "tag", "trec", False):
             raise click.UsageError(
-                "--grids: places order images, so not with --run-format, --name-by, "
-                "--order, --float32"
+                "--grids orders images by their places: leave out --run-format, "
+                "--name-by, --order, --float32"
             )
         first = options.pop("runs"), options.pop("judgments"), reading
         return cls(*first, options.pop("grids"))
@@ -171,7 +173,7 @@ class Work(NamedTuple):
 
         journal = self.job.journal
         if journal and resume:
-            say(f"{journal}: stays, so that the same call reads no run again")
+            say(f"{journal}: is kept, so that the same call reads no run again")
         elif journal:
             remove(journal)
 
@@ -220,12 +222,12 @@ def working(
 @click.option(
     "--means-only",
     is_flag=True,
-    help="Keep and write means of runs alone, as of the query 'all'.",
+    help="Keep and write only the means of runs, as scores of the query 'all'.",
 )
 @click.option(
     "--part",
     metavar="I/N",
-    help="Score the I-th of N parts of the run files only; put together by merge.",
+    help="Score only the I-th of N parts of the run files; merge combines the parts.",
 )
 @click.option(
     "--dry-run", is_flag=True, help="Print the chunks and memory of the job, and stop."
@@ -250,14 +252,15 @@ def evaluate(
     if options["means_only"]:
         if per_query or options["verify"]:
             raise click.UsageError(
-                "--means-only keeps and prints means alone: leave out -q and --verify"
+                "--means-only keeps and prints only means: leave out -q and --verify"
             )
         printed = form or ("table" if top else "text")
     if part is not None and not output:
-        raise click.UsageError("--part needs -o FILE: merge puts the files together")
+        raise click.UsageError("--part needs -o FILE: merge combines the files")
     if score_format and (part or not output):
         raise click.UsageError(
-            "--score-format keeps nothing of the job, which merge needs of --part"
+            "--score-format keeps no description of the job, which merge needs for "
+            "--part"
             if part
             else "--score-format needs -o FILE"
         )
@@ -306,7 +309,7 @@ def _said(work: Path | None) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if work and work.exists():
-            say(f"what is done is in {work}: --resume goes on with it", always=True)
+            say(f"finished work is in {work}: --resume continues it", always=True)
         raise
 
 

@@ -59,14 +59,17 @@ _judge = together(
 @click.argument("runs", nargs=-1, type=FILE, metavar="[RUN...]")
 @files_option("--votes", help="Replay these preferences; repeat for several files.")
 @prefs_format_option
-@files_option("--qrels", help="Grades that the judge of the runs has in mind.")
+@files_option("--qrels", help="Grades that the simulated judge of the runs follows.")
 @run_options
 @click.option(
     "--documents",
     type=WHOLE,
     multiple=True,
     metavar="N",
-    help="Documents of a query; repeat for several. By default 5, 10, 15 and 20.",
+    help=(
+        "Number of documents of a query; repeat for several. By default 5, 10, 15 "
+        "and 20."
+    ),
 )
 @click.option(
     "--design",
@@ -82,10 +85,14 @@ _judge = together(
     default="ppref",
     show_default=True,
     metavar="MEASURE",
-    help="Tells runs apart: ppref, rpref, fpref or wpref.",
+    help="Measure that separates runs: ppref, rpref, fpref or wpref.",
 )
 @click.option(
-    "--k", type=WHOLE, default=5, show_default=True, help="Documents at the top."
+    "--k",
+    type=WHOLE,
+    default=5,
+    show_default=True,
+    help="Number of documents at the top.",
 )
 @choice_option(
     "--over",
@@ -117,7 +124,7 @@ def simulate(
     figure: str | None,
     **options: Any,
 ) -> None:
-    """Simulate what designs of asking cost and find, by a judge who knows the truth.
+    """Simulate costs and results of designs of asking, by a judge who knows the truth.
 
     Of made-up queries; or of RUNs, with the grades of --qrels for the truth, or with
     --votes that are replayed: how many answers a query takes, how right the best

@@ -1,4 +1,4 @@
-"""What verbs write: apart from what they read, and beside it work to go on with."""
+"""Outputs of verbs, which differ from their inputs, and finished work beside them."""
 
 import glob
 import os
@@ -51,7 +51,9 @@ def kept_work(output: str | None, resume: bool, of: str = "") -> Path | None:
     """
     if not output:
         if resume:
-            raise click.UsageError("--resume needs -o FILE, beside which work is kept")
+            raise click.UsageError(
+                "--resume needs -o FILE: finished work is stored beside it"
+            )
         return None
     from pgcjax.io.checkpoint import check_folder, remove
     from pgcjax.io.remote import is_remote, path_of
@@ -62,5 +64,5 @@ def kept_work(output: str | None, resume: bool, of: str = "") -> Path | None:
     )
     check_folder(folder)
     if not resume and remove(folder):
-        say(f"{folder}: dropped; --resume would have gone on with it")
+        say(f"{folder}: discarded; --resume would have continued it")
     return folder

@@ -1,4 +1,4 @@
-"""The verb that says how far the judgments carry: uncertainty."""
+"""The verb that estimates the uncertainty from the judgments: uncertainty."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -49,21 +49,26 @@ _ANYTIME = ("alpha", "ceiling")
     "--replicates",
     type=WHOLE,
     metavar="B",
-    help="How often to draw what --resample says; 1000 by default.",
+    help="Number of resamples of what --resample names; 1000 by default.",
 )
 @choice_option(
     "--resample",
     allowed=RESAMPLED,
-    help="Draw with replacement: each query's judgments; whole judges; queries (of "
-    "every measure; the others are of PGC of --prefs); both queries and judgments.",
+    help=(
+        "Units that are drawn with replacement: each query's judgments; whole "
+        "judges; queries (for every measure; the others only for PGC of --prefs); "
+        "both queries and judgments."
+    ),
 )
 @click.option("--seed", type=WHOLE, default=0, show_default=True)
 @choice_option("--interval", allowed=REPLICATED, help="Interval from the replicates.")
 @click.option(
     "--leave-out",
     type=click.Choice(LEFT_OUT),
-    help="In place of replicates, print what changes without each judge, or without "
-    "the judgments of documents that each run alone brought: of PGC of --prefs.",
+    help=(
+        "In place of replicates, print the changes without each judge, or without "
+        "the judgments of documents that only one run contributed; for PGC of --prefs."
+    ),
 )
 @click.option(
     "--pool-depth",
@@ -71,14 +76,16 @@ _ANYTIME = ("alpha", "ceiling")
     default=10,
     show_default=True,
     metavar="K",
-    help="Ranks of a run that brought documents to be judged: of --leave-out runs.",
+    help=(
+        "Depth to which runs contributed documents to be judged, for --leave-out runs."
+    ),
 )
 @click.option(
     "--anytime",
     metavar="QUESTION",
-    help="In place of replicates, say whether the queries judged so far settle which "
-    "run is best, which are the K best (topK), or which of two is better (RUN,RUN), "
-    "and which query to judge next. May be asked after each query.",
+    help="In place of replicates, test whether the queries judged so far settle "
+    "which run is best, which are the K best (topK), or which of two is better "
+    "(RUN,RUN), and which query to judge next. The answer is valid after each query.",
 )
 @click.option(
     "--alpha",
@@ -98,12 +105,15 @@ _ANYTIME = ("alpha", "ceiling")
     "--rectify",
     type=FILE,
     metavar="PEOPLE",
-    help="Votes of people on some pairs of each query, drawn by lot, where --prefs are "
-    "a model's on all: scores are of people's votes, intervals over queries, too.",
+    help=(
+        "Votes of people on random pairs of each query, where --prefs are a model's "
+        "votes on all pairs: the results estimate scores by people's votes, with "
+        "intervals over queries."
+    ),
 )
 @output_option(
-    "Write the difference of each pair of runs, or pairs whose significance changes by "
-    "--leave-out",
+    "Write the difference of each pair of runs; with --leave-out, the pairs whose "
+    "significance changes",
     TABLE_SUFFIXES,
     "--pairs-output",
 )
@@ -132,7 +142,7 @@ def uncertainty(
     spreadsheet: bool,
     **options: Any,
 ) -> None:
-    """Score runs by judgments that are drawn again, left out, or still coming in.
+    """Score runs by judgments that are resampled, left out, or not yet complete.
 
     The leaderboard has intervals, tiers and ranks that say how far the judgments carry.
     """
@@ -145,7 +155,7 @@ def uncertainty(
     if form == "text" and not (leaves or anytime):
         raise click.UsageError("--format text prints no intervals of replicates")
     if is_folder(output):
-        raise click.UsageError("-o DIR/ is of evaluate: give -o FILE")
+        raise click.UsageError("-o DIR/ works only with evaluate: give -o FILE")
     if score_format and not output:
         raise click.UsageError("--score-format needs -o FILE")
     resume = options["resume"]
@@ -187,7 +197,7 @@ def _refuse(
     for names, without, given in (
         (_OF_DRAWS, "goes without --leave-out", leaves),
         (_NOT_ANYTIME, "goes without --anytime", anytime),
-        (_ANYTIME, "is of --anytime QUESTION", not anytime),
+        (_ANYTIME, "needs --anytime QUESTION", not anytime),
         (_NOT_RECTIFIED, "goes without --rectify", rectify),
     ):
         for option in context.command.get_params(context) if given else ():
@@ -209,7 +219,7 @@ def _scored(
         raise click.UsageError("--rectify needs a model's votes: --prefs")
     measures = [*(options["measures"] or ["PGC"])]
     if len(measures) > 1:
-        raise click.UsageError("--rectify is of one measure: name one")
+        raise click.UsageError("--rectify takes one measure: name one")
     return rectify(
         sources.opened(),
         people=people,

@@ -1,4 +1,4 @@
-"""What every verb does: its help, options that many share, and refusals before work."""
+"""Base of all verbs: help, options that many share, and refusals before work."""
 
 from typing import Any
 

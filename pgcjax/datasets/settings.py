@@ -1,4 +1,4 @@
-"""What to simulate. Needs neither numpy nor pandas."""
+"""Settings of the simulation. They need neither numpy nor pandas."""
 
 from dataclasses import dataclass
 from math import comb
@@ -21,7 +21,7 @@ RANGES = {
 
 @dataclass(frozen=True, kw_only=True)
 class CollectionSettings:
-    """What to simulate; the defaults made the shipped collection.
+    """Settings of the simulation; the defaults made the shipped collection.
 
     Args:
         queries: number of queries.

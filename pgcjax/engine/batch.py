@@ -33,7 +33,7 @@ class Member(NamedTuple):
 
 
 class BatchSetting(NamedTuple):
-    """What batches may use.
+    """Resources of batches.
 
     Attributes:
         budget: bytes of a tile.
@@ -72,7 +72,7 @@ class Batch(ABC):
         """
 
     def tiles(self, rankings: "Rankings") -> Sequence["TileBatch"]:
-        """What `score` hands to the pipeline of tiles, for a dry run to count."""
+        """Work that `score` hands to the pipeline of tiles, for a dry run to count."""
         del rankings
         return ()
 

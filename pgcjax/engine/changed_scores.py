@@ -1,4 +1,4 @@
-"""How far few changed judgments of a query move the difference of two runs."""
+"""Effect of few changed judgments of a query on the difference of two runs."""
 
 from functools import cached_property
 from math import comb
@@ -18,11 +18,11 @@ _BEAM_WORK = 1e7
 _AT_ONCE = 2**20  # sets in memory
 
 Sets = Int[np.ndarray, "sets changes"]
-"""Which changes each set has, by number; those behind the last are -1."""
+"""Changes of each set, by number; those behind the last are -1."""
 
 
 class ChangedVotes(NamedTuple):
-    """Which votes of a query count, and which do if judgments are changed.
+    """Votes of a query that count, before and after changes of judgments.
 
     Judgments that say the same are one change, which can be made several times.
 
@@ -169,7 +169,7 @@ class Relaxation(NamedTuple):
 
 
 class ChangedScores:
-    """What changes of a query can make of its difference: found, and at most.
+    """Largest difference by changes of a query: found, and an upper bound.
 
     Attributes:
         query: the query.

@@ -69,7 +69,7 @@ def gather(
     tally: RunTally,
     apart: bool,
 ) -> tuple[Sequence[Chunk | KeptChunk], RunTally]:
-    """Do this process's share, and give every process the whole.
+    """Compute this process's share, and return the whole in every process.
 
     Args:
         processes: of the job; None if it is alone.
@@ -115,7 +115,7 @@ def total(processes: Processes | None, work: Callable[[], int]) -> int:
 
 
 def _all(processes: Processes, work: Callable[[], bytes]) -> Sequence[bytes]:
-    """Return every process what each of them made; tell of a failure at once."""
+    """Return the results of all processes to each; report a failure at once."""
     try:
         here = work()
     except PgcjaxError as error:
@@ -147,7 +147,7 @@ def _said(launcher: str) -> tuple[str, int, int, int]:
 
 
 def _found(timeout: float) -> tuple[str, int, int, int]:
-    """Ask JAX what the launcher of the processes says of them."""
+    """Ask JAX for the launcher's description of the processes."""
     try:
         # JAX tells nobody without joining the processes itself: then it would end all
         # of them by an abort when one is gone.
@@ -159,7 +159,7 @@ def _found(timeout: float) -> tuple[str, int, int, int]:
             )
         )
         if address is None or count is None or number is None:
-            raise LookupError("it finds no launcher that it knows")
+            raise LookupError("it detects no launcher")
     except Exception as error:
         why = str(error).strip().partition("\n")[0] or type(error).__name__
         raise UsageError(f"JAX cannot tell: {why}. Give I/N@HOST:PORT") from None
@@ -199,7 +199,7 @@ def _listen(host: str, port: int, count: int, end: float) -> list[Peer]:
                 server.settimeout(max(0.01, end - time.monotonic()))
                 connection, _ = server.accept()
             except TimeoutError:
-                text = f"process {', '.join(absent)} of {count} did not come"
+                text = f"process {', '.join(absent)} of {count} did not join"
                 for peer in there.values():
                     peer.send(FAILED, text.encode())
                     peer.socket.close()
@@ -269,7 +269,7 @@ def _welcomed(first: Peer, number: int, count: int, end: float) -> Peer:
         first.socket.sendall(_hello(number, count))
         kind, message = first.receive(max(0.01, end - time.monotonic()))
     except TimeoutError:
-        raise TimeoutError(f"not all of {count} processes came") from None
+        raise TimeoutError(f"not all of {count} processes joined") from None
     except OSError:
         raise UsageError("process 1 ended, or something else listens there") from None
     if kind == FAILED:

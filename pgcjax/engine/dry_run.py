@@ -1,4 +1,4 @@
-"""What a job would take: units, chunks, calls and bytes, without doing it."""
+"""Estimates of a job's units, chunks, calls and bytes, without running it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -17,7 +17,7 @@ from pgcjax.tensors.rankings import Rankings, find
 
 @dataclass(frozen=True)
 class Estimate:
-    """A job: what there is to read and to compute.
+    """Size of a job: input to read, and scores to compute.
 
     Attributes:
         runs: number of runs, about.
@@ -37,7 +37,7 @@ class Estimate:
 
     @property
     def scores(self) -> int:
-        """How many scores there will be."""
+        """Number of scores."""
         return self.runs * self.per_run
 
     @cached_property
@@ -49,7 +49,7 @@ class Estimate:
 
     @property
     def chunks(self) -> int:
-        """How many chunks there will be, about."""
+        """Approximate number of chunks."""
         return -(-self.runs // self.per_chunk)
 
     @cached_property
@@ -61,7 +61,7 @@ class Estimate:
 
     @property
     def calls(self) -> int:
-        """How many calls of the device there will be, about."""
+        """Approximate number of calls of the device."""
         whole, rest = divmod(self.runs, self.per_chunk)
         return sum(
             whole * group.calls(self.per_chunk) + group.calls(rest)
@@ -131,8 +131,8 @@ def describe(job: Estimate) -> Iterator[str]:
     if sizes["scores"] > job.limits.memory:
         n = -(-sizes["scores"] // job.limits.memory)
         yield (
-            "memory: a table of all scores is more: write -o FILE.parquet, which has "
-            f"none, or cut the job with --part 1/{n}"
+            "memory: a table of all scores needs more: write -o FILE.parquet, which "
+            f"needs no table, or split the job with --part 1/{n}"
         )
 
 

@@ -1,4 +1,4 @@
-"""How many judgments are enough: the order of runs by shares of the judgments."""
+"""The order of runs by shares of the judgments: how many judgments are enough."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -34,7 +34,7 @@ def enough(
     journal: str | os.PathLike | None = None,
     progress: Progress | None = None,
 ) -> Stability:
-    """Compute how far fewer judgments keep the order of the runs.
+    """Compute how well fewer judgments preserve the order of the runs.
 
     For each share, so many judgments of each query are drawn without replacement, again
     and again; each draw gives another mean of each run.
@@ -90,20 +90,20 @@ def check_preferences(request: ScoringRequest) -> None:
         if not is_of_votes(member):
             raise UsageError(
                 f"{member.measure}: expected PGC of preferences, whose judgments can "
-                "be fewer or more: graph=real or graph=combined, and ideal=greedy"
+                "be subsampled: graph=real or graph=combined, and ideal=greedy"
             )
 
 
 def _checked(shares: Any, top: int) -> Sequence[float]:
-    """Check what is asked; give each share once, ascending."""
+    """Check the arguments; return each share once, ascending."""
     given: list[Any] = [shares] if isinstance(shares, (Real, str)) else list(shares)
     for share in given:
         check_share(share)
     chosen = sorted({*given})
     if not chosen or chosen[-1] == 1:
         raise UsageError(
-            "shares: expected numbers above 0 and below 1; that of all judgments is "
-            "there without being asked for"
+            "shares: expected numbers above 0 and below 1; the share of all "
+            "judgments is always included"
         )
     check_whole("top", top, 1)
     return [float(share) for share in chosen]

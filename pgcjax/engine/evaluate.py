@@ -121,7 +121,7 @@ class ScoringTask(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """What a job made.
+    """Results of a job.
 
     Attributes:
         scores: of all runs.

@@ -57,7 +57,7 @@ def explain(
     texts: Any = None,
     progress: Progress | None = None,
 ) -> Explanation | Difference:
-    """Take a score, or the difference of two runs, apart.
+    """Explain a score, or the difference of two runs, by its parts.
 
     Args:
         runs: what `read_runs` takes or returns.

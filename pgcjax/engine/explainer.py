@@ -82,7 +82,7 @@ class Explainer:
             real = judgments.get("preferences") is not None
             measure = "PGC" if real else "Compat"
         self.request = read_request(judgments, measure, order)
-        self.request.check_means("what is explained is")
+        self.request.check_means("explanations are")
         self.member = _explained(self.request)
         self.measure, self.order = str(self.member.measure), order
         self.query_ids = list(self.member.tensors.docs)
@@ -105,7 +105,7 @@ class Explainer:
         ]
         if differ:
             raise DataError(
-                "they are not those by which the scores were made",
+                "they differ from those by which the scores were made",
                 where=", ".join(differ),
                 mend=SCORED,
             )
@@ -268,7 +268,7 @@ class Explainer:
         if decisive:
             notes.append(
                 f"without {counted(len(decisive), 'query')} of {len(table)} the order "
-                f"is the other one: {listed(decisive, 10)}"
+                f"is reversed: {listed(decisive, 10)}"
             )
         return Difference(
             table,
@@ -291,7 +291,7 @@ class Explainer:
         query_id: str | None = None,
         progress: Progress | None = None,
     ) -> pd.DataFrame:
-        """Compute what each judgment would change if it were the other way.
+        """Compute the effect of reversing each judgment.
 
         Args:
             run_id: whose score, or mean score, would change ...
@@ -344,7 +344,9 @@ class Explainer:
             if name not in self._rankings:
                 raise no_run(name, self.run_ids)
         if run_id == other:
-            raise UsageError(f"a difference is of two runs, and both are {run_id!r}")
+            raise UsageError(
+                f"a difference needs two different runs, and both are {run_id!r}"
+            )
         if query_id is not None and query_id not in self.member.tensors.docs:
             raise UsageError(
                 f"query {query_id!r} is not judged; there are "
@@ -429,8 +431,8 @@ def _explained(request: ScoringRequest) -> Member:
     kind = type(member.tensors)
     if kind is TiedTensors:
         raise UsageError(
-            f"{member.measure}: ties={member.tensors.ties} is of many ideal rankings; "
-            "explain PGC without ties"
+            f"{member.measure}: ties={member.tensors.ties} averages over many ideal "
+            "rankings; explain PGC without ties"
         )
     if not issubclass(kind, (PeelTensors, ListTensors)):
         raise UsageError(

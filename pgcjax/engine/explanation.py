@@ -1,4 +1,4 @@
-"""Why a run has a score: what each document adds, by which rule and judgments."""
+"""Explanations of scores: what each document adds, by which rule and judgments."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Explanation(Explained):
 
 @dataclass(frozen=True, kw_only=True)
 class Difference(Explained):
-    """Where the difference of two runs comes from: documents, or queries.
+    """Sources of the difference of two runs: documents, or queries.
 
     Attributes:
         table: largest differences first. Of a query, a row for each document: doc_id,

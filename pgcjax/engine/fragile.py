@@ -57,7 +57,7 @@ WORK = 2e8
 """Work of a pair of runs, in sets times squares of documents: some seconds."""
 
 GREEDY = 4
-"""How many times the work a greedy search may take, for there to be a set at all."""
+"""Factor by which a greedy search may exceed the work, to find a set at all."""
 
 MOST = 200
 """Changes that are looked for, at most."""
@@ -108,10 +108,12 @@ def fragile(
     check_choice("overturn", overturn, OVERTURNED)
     check_alpha(alpha)
     if overturn == OVERTURNED[1] and (runs is None or change == "queries"):
-        raise UsageError("overturn='significance' is of runs, by their judgments")
+        raise UsageError(
+            "overturn='significance' works only with runs, by their judgments"
+        )
     if runs is None:
         if change == "queries":
-            raise UsageError("change='queries' is of runs")
+            raise UsageError("change='queries' works only with runs")
         return fragile_strengths(preferences, run_id, other, change, prior)
     judgments = {"preferences": preferences, "qrels": qrels}
     explainer = Explainer(judgments=judgments, measure=measure, order=order)

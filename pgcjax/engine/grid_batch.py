@@ -26,7 +26,7 @@ FAR = 2**20  # rows and columns: any two images of a grid are nearer
 
 
 class Counts(NamedTuple):
-    """What people say of pairs of images of the systems, `[runs, queries]` each.
+    """Counts of votes on pairs of images of the systems, `[runs, queries]` each.
 
     Attributes:
         agreed: pairs in a grid whose order they agree with, ...
@@ -58,7 +58,7 @@ class _Images(NamedTuple):
 
 
 class _Judged(NamedTuple):
-    """What most votes say of pairs of images: see `tensors.grids.Pairs`."""
+    """Majority votes on pairs of images: see `tensors.grids.Pairs`."""
 
     wins: Bool[np.ndarray, "queries n n"]
     judged: Bool[np.ndarray, "queries n n"]
@@ -66,7 +66,7 @@ class _Judged(NamedTuple):
 
 
 class _Cells(NamedTuple):
-    """Where systems show the images of a pair, and what other systems show."""
+    """Places of the images of a pair, and the images of other systems."""
 
     first: Int32[np.ndarray, "queries runs n"]
     row: Int32[np.ndarray, "queries runs n"]

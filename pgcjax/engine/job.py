@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Job:
-    """How runs are scored; no score depends on it.
+    """Settings of a job; no score depends on them.
 
     Attributes:
         memory: bytes that runs in work, or a file, may take, or a size such as `2GB`.

@@ -114,7 +114,7 @@ def _metadata(
 def _notes(
     total: Chunk, scored: Mapping[str, tuple[Member, Any, Any]], missing: str
 ) -> list[str]:
-    """List what is to be known of the scores by each judge."""
+    """List notes on the scores by each judge."""
     members = [member for member, _, _ in scored.values()]
     tally = RunTally(members)
     counts = [(has, bool(scores.any())) for _, has, scores in scored.values()]

@@ -1,4 +1,4 @@
-"""Judged queries that runs lack, and other data that lowers scores: refused or told."""
+"""Judged queries that runs lack, and data that lowers scores: errors and notes."""
 
 import warnings
 from collections.abc import Collection, Iterator, Sequence
@@ -34,7 +34,7 @@ def refuse(request: ScoringRequest, run_ids: Sequence[str], has: np.ndarray) -> 
             raise DataError(
                 f"run {run_ids[run]!r} lacks query {queries[query]!r}, which is "
                 f"judged for {member.measure}",
-                mend="Complete it, or let missing be zero or skip.",
+                mend="Complete it, or choose missing zero or skip.",
             )
 
 
@@ -70,7 +70,7 @@ def tell(
 
 
 def _named(names: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Return what there is to say with the name of which it is said."""
+    """Return notes, each with the name of the measure that it is about."""
     return ((name, text) for name, text in zip(names, texts, strict=True) if text)
 
 
@@ -106,7 +106,7 @@ def _unproven(queries: Sequence[str]) -> str:
     return (
         f"{counted(len(queries), 'query')} ({listed(queries)}) with too many orders "
         "that contradict the fewest judgments: scored as PGC is, by the greedy peel. "
-        "More states=… may do"
+        "More states=… may suffice"
     )
 
 

@@ -1,4 +1,4 @@
-"""Where the next judgments would help: what one more vote on a pair would move.
+"""Effect of one more vote on a pair of documents on the differences of runs.
 
 One more vote is given to each pair of documents of a query, once each way, and the runs
 are scored again. A vote for a has the chance (votes for a + 1/2) / (votes + 1): pairs
@@ -37,7 +37,7 @@ _COLUMNS = ("query_id", "doc_a", "doc_b", "votes_a", "votes_b", "effect", "moved
 
 @dataclass(frozen=True, kw_only=True)
 class NextJudgments(Result):
-    """Pairs of documents by what their next vote would move.
+    """Pairs of documents by the effect of their next vote.
 
     Attributes:
         table: a row for each pair, the largest effect first: query_id, doc_a, doc_b,
@@ -67,7 +67,7 @@ def next_judgments(
     memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> NextJudgments:
-    """Choose which pairs of documents to judge next, to tell the best runs apart.
+    """Choose which pairs of documents to judge next, to separate the best runs.
 
     Args:
         runs: what `read_runs` takes or returns.
@@ -119,7 +119,7 @@ def _undecided(
     return pairs[holds].reset_index(drop=True), (
         f"{holds.sum()} of {counted(len(pairs), 'comparison')} among the best "
         f"{len(best)} runs are undecided by {measure} (not a test: other judges may "
-        "turn decided ones round)"
+        "reverse decided ones)"
     )
 
 

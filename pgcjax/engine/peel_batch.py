@@ -131,7 +131,7 @@ class PeelGraphs:
 
     @cached_property
     def values(self) -> Int32[np.ndarray, " documents"]:
-        """What stands for each document: its level of `levels`, else its vertex."""
+        """Number of each document: its level of `levels`, else its vertex."""
         values: list[np.ndarray] = [np.zeros(0, np.int32)]
         for graph, formed in zip(self.graphs, self.forms, strict=True):
             level = formed.level if formed else None

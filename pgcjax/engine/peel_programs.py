@@ -1,4 +1,4 @@
-"""Which program peels packed graphs: a table by device and version of JAX.
+"""Choice of the program that peels packed graphs, by device and version of JAX.
 
 | program  | devices                                   | JAX              | launches |
 |----------|-------------------------------------------|------------------|----------|
@@ -52,7 +52,7 @@ _FAILED: dict[tuple[str, int], str] = {}  # in calls of this process: program an
 
 
 class Choice(NamedTuple):
-    """Which program peels.
+    """Program that peels.
 
     Attributes:
         name: `triton`, `mosaic` or `xla`.

@@ -1,4 +1,4 @@
-"""How jobs are cut, and what memory they may take; no score depends on it."""
+"""Division of jobs, and limits of their memory; no score depends on them."""
 
 import math
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ PER_WORD = 3e-9
 
 @dataclass
 class JobSettings:
-    """How jobs are cut; no score depends on it.
+    """Settings of the division of jobs; no score depends on them.
 
     Attributes:
         runs: most runs in a tile.

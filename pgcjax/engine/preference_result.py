@@ -86,7 +86,7 @@ class Preferences(Result):
         return self._square(a, b, 0.5)
 
     def scores(self, by: str = "mean") -> Scores:
-        """Return each run and query a value, to be taken as a score among these runs.
+        """Return a value for each run and query, a score of the run among these.
 
         Args:
             by: `mean`: the mean preference over all other runs; `borda`: the share of
@@ -161,7 +161,7 @@ class Preferences(Result):
     def compare(
         self, measure: str | None = None, *, test: str = "bootstrap", **settings: Any
     ) -> pd.DataFrame:
-        """Test of each pair whether its preference is 0 but for the choice of queries.
+        """Test for each pair whether its mean preference over queries differs from 0.
 
         Args:
             measure: which one.

@@ -1,4 +1,4 @@
-"""Preferences of pairs of runs, added up query by query: what memory holds of them."""
+"""Preferences of pairs of runs, added up query by query, so that they fit memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Which of two runs is preferred: by relevant documents, or by scores."""
+"""Preferences between two runs: by relevant documents, or by scores."""
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -197,7 +197,7 @@ def _kinds(measures: Sequence[Measure], sources: Mapping[str, Any]) -> set[str]:
 
 @dataclass(frozen=True)
 class ComparedRankings:
-    """What measures of two rankings compare.
+    """Data that measures of two rankings compare.
 
     Attributes:
         tensors: of each measure, by its name.
@@ -263,7 +263,7 @@ class ComparedRankings:
         return self.rankings.answered(queries)[self.runs]
 
     def told(self, missing: str) -> list[str]:
-        """Warn of what runs lack, or refuse it; say of which queries nothing is found.
+        """Warn of queries that runs lack, or refuse them; note queries without targets.
 
         Raises:
             DataError: runs and judgments have no query in common, or a run lacks one
@@ -279,7 +279,7 @@ class ComparedRankings:
                 raise DataError(
                     f"run {self.run_ids[run]!r} lacks query {queries[query]!r}, which "
                     f"is judged for {name}",
-                    mend="Complete it, or let missing be zero or skip.",
+                    mend="Complete it, or choose missing zero or skip.",
                 )
             if not has.all():
                 lacking = [self.run_ids[i] for i in np.flatnonzero(~has.all(axis=1))]
@@ -292,7 +292,7 @@ class ComparedRankings:
                 warned.append((name, lack))
             note = counted(len(queries), "query")
             if void := len(judged) - len(queries):
-                note += f"; nothing to find of {counted(void, 'query')}: left out"
+                note += f"; nothing to find for {counted(void, 'query')}: left out"
             notes.append((name, note))
         for line in shared(warned):
             warnings.warn(line, DataWarning, stacklevel=outside())
@@ -306,7 +306,7 @@ class ComparedRankings:
         *,
         progress: Progress | None = None,
     ) -> None:
-        """Compare all pairs of runs, let `check` see it, and add what comes out."""
+        """Compare all pairs of runs, pass the results to `check`, and add them up."""
         names, tensors = list(self.tensors), list(self.tensors.values())
         settings: dict[str, Any] = {"budget": budget, "progress": progress}
         counted_pairs = preference_tiles.compare(

@@ -1,4 +1,4 @@
-"""PGC by people's votes, of which there are few, with the help of a model's, on all.
+"""PGC by people's votes on some pairs, with the help of a model's votes on all.
 
 The votes that people did not give are drawn: how likely they prefer a document is
 learnt from the pairs that they judged. Which runs rank it high is asked, too: draws
@@ -158,8 +158,8 @@ def judged_pairs(people: Any, model: Any) -> JudgedPairs:
     if len(absent := asked.index.difference(answers.index)):
         query, low, high = absent[0]
         raise DataError(
-            f"people judged {low!r} and {high!r} of query {query!r}, and the model did "
-            f"not: so it is of {counted(len(absent), 'pair')}",
+            f"people judged {low!r} and {high!r} of query {query!r}, but the model "
+            f"did not: {counted(len(absent), 'pair')} in all",
             mend="Let the model judge all pairs.",
         )
     judged = answers.index.isin(asked.index)
@@ -213,15 +213,17 @@ def check_sample(pairs: JudgedPairs) -> float:
     if (none := chosen == 0).any():
         query = pairs.table["query_id"].to_numpy()[none[pairs.query]][0]
         raise DataError(
-            f"people judged no pair of query {query!r}, which the model judged: so it "
-            f"is of {counted(int(none.sum()), 'query')}",
-            mend="Let people judge some pairs of each query, drawn by lot.",
+            f"people judged no pair of query {query!r}, which the model judged: "
+            f"{counted(int(none.sum()), 'query')} in all",
+            mend="Let people judge some random pairs of each query.",
         )
     n, every = int(chosen.sum()), len(pairs.judged)
     if n < max(FEWEST, LEAST * every) or n == every:
         raise DataError(
             f"people judged {n} of {counted(every, 'pair')} of the model",
-            mend=f"At least {FEWEST} are needed, and an eighth; and fewer than all.",
+            mend=(
+                f"At least {FEWEST} and an eighth of the pairs are needed, but not all."
+            ),
         )
     low, high = pairs.strength
     looks = np.abs(pairs.answer), np.abs(low - high), low + high
@@ -238,7 +240,7 @@ def check_sample(pairs: JudgedPairs) -> float:
         raise DataError(
             "the pairs that people judged are no random share of each query's, by the "
             f"model's votes (p = {least:.2g})",
-            mend="Draw them by lot: not those that are hard, near or at the top.",
+            mend="Draw them at random: not those that are hard, close or at the top.",
         )
     return least
 
@@ -279,7 +281,7 @@ def draw_votes(
     draws: int,
     seed: int,
 ) -> Int8[np.ndarray, "draws pairs"]:
-    """Draw what people say of all pairs: of those that they judged, what they said."""
+    """Draw people's votes on all pairs; those that they gave stay as they are."""
     features = np.column_stack(
         [pairs.answer, pairs.strength[0] - pairs.strength[1], height]
     )

@@ -1,4 +1,4 @@
-"""What each document adds to a score: shared weights of ranks, or steps down a list.
+"""Contributions of documents to a score: shared weights of ranks, or steps of a list.
 
 A score of overlap (PGC, Compat, ExactPGC) is a sum over the documents that a run shares
 with its ideal ranking: each adds the weight of the lower of its two ranks. A document

@@ -118,15 +118,17 @@ def _of_lists(
         isinstance(x, (str, os.PathLike)) and os.path.exists(x) for x in both
     ):
         raise UsageError(
-            "two lists are two rankings, and these are of files: give their runs as "
-            "read_runs([...])"
+            "two lists are read as two rankings, but these name files: give their "
+            "runs as read_runs([...])"
         )
     numbers: dict[Any, int] = {}
     lists = [
         of_groups(x, numbers, name, depth) for x, name in ((a, "list a"), (b, "list b"))
     ]
     if ties == BROKEN and any(x.tied for x in lists):
-        raise UsageError("ties=broken: a list has no order in its ties; w, a or b")
+        raise UsageError(
+            "ties=broken: a list has no order within ties: choose w, a or b"
+        )
     (compared,) = similarity_tiles.compare(
         [similarity_tiles.RankingSides(lists[:1], lists[1:])], p, ties
     )
@@ -236,7 +238,7 @@ def _check(pairs: _Compared, missing: str) -> None:
                 run = next(run for i, run in enumerate(runs) if i not in there)
                 raise DataError(
                     f"run {run!r} lacks query {query!r}, which another run has",
-                    mend="Complete it, or let missing be zero or skip.",
+                    mend="Complete it, or choose missing zero or skip.",
                 )
 
 

@@ -1,4 +1,4 @@
-"""What comparing runs found: a value per pair of runs and query; means, matrices."""
+"""Results of comparing runs: a value per pair of runs and query; means, matrices."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -55,7 +55,7 @@ class Peels(NamedTuple):
 
 
 class Links(NamedTuple):
-    """How the values of peels follow from those of the peels that they lead to.
+    """Links from peels to the peels that they lead to, from which values follow.
 
     Attributes:
         parent: number of the peel that stopped.

@@ -37,7 +37,7 @@ _LARGE = 2**23  # bytes of a tile's queries, times runs, that are worth a thread
 
 
 class Pace(NamedTuple):
-    """How a program goes through a tile on this device.
+    """Order in which a program goes through a tile on this device.
 
     Attributes:
         step: most runs that are computed at once; None: all of a tile.
@@ -98,7 +98,7 @@ class TileBatch(ABC):
         """Bytes that a query takes in a tile, and that each of its runs takes."""
 
     def pace(self, size: Any) -> Pace:
-        """How the program of a size goes through a tile."""
+        """Order in which the program of a size goes through a tile."""
         del size
         return Pace()
 

@@ -1,4 +1,4 @@
-"""How far the judgments carry: scores by judgments as they might have been."""
+"""Uncertainty from the judgments: scores by resampled or incomplete judgments."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from pgcjax.stats.uncertainty import Uncertainty
 
 _USUAL, _MOST = 1000, 10**6
-_QUERIES = "; resample='queries' is of every measure (--resample on the command line)"
+_QUERIES = (
+    "; resample='queries' works with every measure (--resample on the command line)"
+)
 
 
 def uncertainty(  # noqa: D417 - most are as of evaluate
@@ -65,7 +67,7 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
     ceiling: float = 1.0,
     job: Job | None = None,
 ) -> Uncertainty | LeftOut | StoppingDecision:
-    """Score runs by judgments that are drawn again, left out, or still coming in.
+    """Score runs by judgments that are resampled, left out, or not yet complete.
 
     Runs, judgments, measures, order, float32, missing, verify and job are as of
     `evaluate`, whose scores are `observed` of what is returned.
@@ -139,7 +141,7 @@ def _anytime(
 
     check_whole("seed", settings["seed"], 0)
     if replicates or leave_out:
-        raise UsageError("anytime goes without replicates and leave_out")
+        raise UsageError("anytime excludes replicates and leave_out")
     runs, judgments, _, order, *_ = asked
     if all(table is None for table in judgments.values()):
         ids = [pl.col("run_id", "query_id").cast(pl.String)]
@@ -149,7 +151,7 @@ def _anytime(
         return decide(unscored, {*rows["query_id"]}, **settings)
     task = scoring_task(*asked)
     request = task.request
-    request.check_means("an answer that holds at any time is")
+    request.check_means("results that hold at any time are")
     if len(request.members) > 1:
         raise UsageError(f"anytime: expected one measure, found {len(request.members)}")
     if request.missing == "skip":
@@ -174,14 +176,14 @@ def _draw_settings(
         return settings
     if resample == "queries":
         raise UsageError(
-            "score_intervals: single scores move with the judgments alone: give "
+            "score_intervals: single scores vary only with the judgments: give "
             "resample='judgments', 'judges' or 'both' (--resample on the command line)"
         )
     return settings | {"score_intervals": True}
 
 
 def check_replicates(replicates: int | None, seed: int, usual: int = _USUAL) -> int:
-    """Check how often is drawn, and a seed.
+    """Check the number of replicates, and a seed.
 
     Raises:
         UsageError: a number is wrong.
@@ -313,8 +315,8 @@ def _left_out(task: ScoringTask, settings: dict[str, Any], verify: float) -> Lef
         needs = member.measure.needs
         if "pool_depth" in settings and "qrels" in needs:
             raise UsageError(
-                f"{member.measure}: {given} is of PGC of preferences alone: grades say "
-                "of no document who brought it"
+                f"{member.measure}: {given} works only with PGC of preferences: "
+                "grades do not tell which run contributed a document"
             )
     votes = QueryVotes(request.tables["preferences"])
     if "pool_depth" in settings:

@@ -1,4 +1,4 @@
-"""Judgments as they might have been × rankings → scores, and means over queries.
+"""Variants of the judgments × rankings → scores, and means over queries.
 
 A variant of the judgments has the same votes, which count differently: graphs are made
 anew on the device, of what each vote counts, and peeled. Runs are laid out once. Votes
@@ -555,5 +555,5 @@ def check_variants(member: Member, purpose: str, instead: str = "") -> None:
     if not is_of_votes(member):
         of = "PGC of preferences alone"
         if _has_other_ideal(member):
-            of = "ideal=greedy: what is kept of the judgments is peeled"
-        raise UsageError(f"{member.measure}: {purpose} is of {of}{instead}")
+            of = "ideal=greedy: the remaining judgments are peeled"
+        raise UsageError(f"{member.measure}: {purpose} works with {of}{instead}")

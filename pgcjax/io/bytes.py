@@ -17,10 +17,10 @@ from pgcjax.io.remote import unreadable
 from pgcjax.later import pa
 
 LINE = 2**26
-"""Most bytes of a line: more is no text that a person or tool meant."""
+"""Most bytes of a line: a longer one is hardly meant as text."""
 
 PARQUET, ZIP = b"PAR1", b"PK\x03\x04"
-"""What such files begin with."""
+"""First bytes of such files."""
 
 _PIECE = 2**20
 
@@ -64,7 +64,7 @@ def read_bytes(
 
 @contextmanager
 def opened(path: Path) -> Iterator[BufferedReader]:
-    """Open a file or pipe, and say what is the matter if it cannot be read.
+    """Open a file or pipe; raise a `DataError` if it cannot be read.
 
     Raises:
         DataError: it cannot be read, or is a device.
@@ -202,8 +202,8 @@ def check_size(path: Path, size: int, most: int | None = None) -> None:
     if size <= most:
         return
     raise TooLargeError(
-        f"has more than {most / 2**20:,.0f} MiB, decompressed, which is what memory "
-        "allows for a file",
+        f"has more than {most / 2**20:,.0f} MiB when decompressed, the limit of "
+        "memory for a file",
         where=str(path),
         mend="Allow more: pgcjax.files.reading(memory=SIZE), --memory SIZE on the "
         "command line.",

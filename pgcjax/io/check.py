@@ -103,7 +103,7 @@ def summarise_preferences(preferences: pd.DataFrame) -> list[str]:
 
 
 def _double_votes(preferences: pd.DataFrame) -> list[str]:
-    """Count what judges say who saw a pair in both orders, where that is known."""
+    """Count answers of judges who saw a pair in both orders, where that is known."""
     votes = double_votes(preferences)
     if votes.empty:
         return []
@@ -111,7 +111,7 @@ def _double_votes(preferences: pd.DataFrame) -> list[str]:
     parts = [f"{kinds[kind]} {kind}" for kind in KINDS if kind in kinds]
     if n := kinds.get(FLIPPED, 0):
         first = int((votes["to"] == "first").sum())
-        parts[-1] += f" ({first} to what was shown first, {n - first} to the second)"
+        parts[-1] += f" ({first} to the one shown first, {n - first} to the second)"
     rule = "all count (--flips)" if len(parts) > 1 else "all agree"
     pairs = counted(len(votes), "pair")
     return [f"{pairs} judged in both orders: {', '.join(parts)}: {rule}"]

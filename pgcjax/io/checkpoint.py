@@ -1,4 +1,4 @@
-"""Finished work of a job on disk, so that the job can be stopped and go on."""
+"""Finished work of a job on disk, so that a stopped job can be continued."""
 
 import json
 import os
@@ -61,7 +61,7 @@ class Checkpoint:
         differs = [key for key in self._job if saved.get(key) != self._job[key]]
         if differs:
             raise DataError(
-                f"has finished work of another job: it differs in {differs[0]}",
+                f"holds finished work of another job: it differs in {differs[0]}",
                 where=str(self.folder),
                 mend=mend,
             )
@@ -76,7 +76,7 @@ class Checkpoint:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
             raise DataError(
-                f"cannot keep finished work there: {error.strerror}",
+                f"cannot store finished work there: {error.strerror}",
                 where=str(self.folder),
             ) from None
         if not (self.folder / _ABOUT).exists():
@@ -120,7 +120,7 @@ class Checkpoint:
             raise DataError(
                 f"cannot read finished work again: {error}",
                 where=str(path),
-                mend="Make the same call once more, and leave the folder alone.",
+                mend="Repeat the same call, and do not change the folder.",
             ) from None
 
     def names(self) -> list[str]:
@@ -155,7 +155,7 @@ def check_folder(folder: str | os.PathLike) -> None:
         return
     except OSError as error:
         raise DataError(
-            f"finished work cannot be kept there: {error.strerror}",
+            f"finished work cannot be stored there: {error.strerror}",
             where=str(folder),
             mend=_AWAY,
         ) from None
@@ -164,15 +164,15 @@ def check_folder(folder: str | os.PathLike) -> None:
     for name in names:
         if name not in ours and name[0] != ".":
             raise DataError(
-                f"has {name!r}, which is not of pgcjax, or damaged: finished work "
-                "would be kept there",
+                f"has {name!r}, which pgcjax did not write, or which is damaged: "
+                "finished work would be stored there",
                 where=str(folder),
                 mend=_AWAY,
             )
 
 
 def remove(folder: str | os.PathLike) -> bool:
-    """Remove finished work, and say whether there was any; other files stay."""
+    """Remove finished work, and return whether there was any; other files stay."""
     folder = Path(folder)
     sweep(folder)
     paths = _ours(folder)
@@ -184,7 +184,7 @@ def remove(folder: str | os.PathLike) -> bool:
 
 
 def _ours(folder: Path) -> list[Path]:
-    """List the files of finished work, the one that says of what job last.
+    """List the files of finished work, the one that describes the job last.
 
     Beside that one, a piece may be damaged; without it, a piece has a mark.
     """

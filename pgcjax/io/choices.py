@@ -10,19 +10,20 @@ MISSING = ("zero", "skip", "error")
 """Treatments of a query that a run lacks, in the mean of its scores."""
 
 SHARED = (
-    "shared leaves queries out of scores that there are: compare, report and the other "
-    "verbs about scores take it, and evaluate scores each measure on all of its queries"
+    "shared leaves queries out of existing scores: compare, report and the "
+    "other verbs about scores take it; evaluate scores each measure on all of "
+    "its queries"
 )
 """Message where it is requested beside these."""
 
 NAME_BY = ("tag", "file", "filename")
-"""What names a run: `filename` is the name of its file with the suffix."""
+"""Sources of a run's name: `filename` is the name of its file with the suffix."""
 
 FLIPS = ("keep", "tie", "drop", "half")
-"""What becomes of a judge's votes on a pair in both orders that do not agree."""
+"""Treatments of a judge's contradicting votes on a pair in both orders."""
 
 FILE_KINDS = ("runs", "prefs", "qrels", "grids")
-"""What a file may hold."""
+"""Kinds of files."""
 
 SCORE_SUFFIXES = (".trec", ".tsv", ".csv", ".jsonl", ".parquet")
 """Suffixes of files of scores."""
@@ -43,7 +44,7 @@ FIGURE_KINDS = ("pdf", "svg", "png")
 """Suffixes of figures."""
 
 MEANS = ("arithmetic", "geometric", "sum")
-"""How scores of queries become one number."""
+"""Means of the scores of queries."""
 
 LEVELS = ("doc_level", "other_doc_level", "subgroups")
 """Columns that preferences in TREC formats have besides: the levels of both documents,

@@ -43,7 +43,7 @@ class Columns:
     comments: int = 0
 
     def text(self, i: int) -> str:
-        """Return back row i for a message."""
+        """Return row i as text for a message."""
         return shorten(" ".join(self.rows[i]))
 
     def check_width(self, width: int, line: str, mend: str) -> None:
@@ -207,7 +207,7 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
             elif row == first:  # of another file that was put below
                 continue
             elif _full(lines[place - 1 : start], separator, len(header)):
-                raise csv.Error("a quote spans lines that have all fields each")
+                raise csv.Error("a quote spans lines that each have all fields")
             elif len(row) != len(header):
                 raise DataError(
                     f"expected {len(header)} fields as in the header, found "

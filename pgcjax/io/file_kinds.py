@@ -59,7 +59,9 @@ def _kind_by_content(path: Path) -> str:
     if len(fits) == 1:
         return fits[0]
     raise DataError(
-        "may be any of " + " and ".join(fits) if fits else "is of no known kind",
+        "may be any of " + " and ".join(fits)
+        if fits
+        else "is not a known kind of file",
         where=str(path),
         mend="Say which: --as runs, --as prefs or --as qrels.",
     )

@@ -102,7 +102,7 @@ def expand(
     if others and aloud:
         count = "1 file is" if len(others) == 1 else f"{len(others)} files are"
         names = listed([str(path) for path in others])
-        warnings.warn(f"{count} left out as no {noun}: {names}", DataWarning, 3)
+        warnings.warn(f"{count} left out (no {noun}): {names}", DataWarning, 3)
     return files
 
 

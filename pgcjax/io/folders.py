@@ -1,4 +1,4 @@
-"""What stands in folders beside data: documents, and among runs all that is no run.
+"""Files in folders that are no data: documents and, among runs, other tables.
 
 A damaged run is none of that: it is read, and what is wrong with it is said. So a file
 is left out only for a name that no run has, or if no line of its first 16 KiB has the
@@ -47,7 +47,7 @@ def _unpacked(path: Path) -> str:
 
 
 def is_no_run(path: Path, format: str = "auto") -> bool:
-    """Return whether a file is surely no run: a document, judgments, scores, notes.
+    """Return whether a file is clearly no run: a document, judgments, scores, notes.
 
     What cannot be read, is empty, has comments only or no whole line is no such file,
     and none is called *.run or *.res: it may be a damaged run.

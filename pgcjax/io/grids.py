@@ -30,7 +30,7 @@ from pgcjax.io.schema import (
 from pgcjax.later import pd
 
 ENGINES = ("sogou", "baidu")
-"""What Xie et al. call 0 and 1, as the names of images in their votes say."""
+"""Systems that Xie et al. call 0 and 1, by the names of images in their votes."""
 
 _XIE = "Expected {query: {'0' or '1': {image: [row, column, images in the row]}}}."
 _MOST = 2**20  # rows and columns of a grid, far beyond any page

@@ -87,7 +87,7 @@ def is_frame(value: Any) -> TypeGuard[pd.DataFrame]:
 
 
 def no_table(source: Any) -> UsageError:
-    """Make the error of what names no files and is no table, and what would be."""
+    """Make the error for a value that neither names files nor is a table."""
     return UsageError(f"expected files or a table, found {shorten(source)}. {_TAKEN}")
 
 

@@ -30,7 +30,7 @@ INF, NAV = INTENT_KINDS = ("inf", "nav")
 """Kinds of intents: informational, and navigational (one document is enough)."""
 
 TOLERANCE = 1e-6
-"""How far from 1 the probabilities of a query may add up to."""
+"""Tolerance of the sum of the probabilities of a query, which is 1."""
 
 # As the official topics of the TREC 2011 Web Track spell two of their kinds.
 _MISSPELT = {"inav": NAV, "inv": INF}
@@ -138,7 +138,10 @@ def _canonical_intents(content: Named) -> pd.DataFrame:
     table = keyed(frame, origin, INTENTS[:2], optional=INTENTS[2:])
     if "probability" in table:
         values = numbers(table["probability"], "probability", origin)
-        expected, mend = "a probability of 0 or more", "Of a query they add up to 1."
+        expected, mend = (
+            "a probability of 0 or more",
+            "The probabilities of a query add up to 1.",
+        )
         expect(values >= 0, expected, values, origin, mend, GENERAL)
         table["probability"] = values
     else:
@@ -164,7 +167,7 @@ def _probabilities(table: pd.DataFrame, origins: Origins) -> np.ndarray:
         elif lacking.any():
             i = int(rows[lacking.argmax()])
             raise DataError(
-                f"query {query!r} has probabilities of some intents only: none of "
+                f"query {query!r} has probabilities for some intents only: none for "
                 f"{table.intent_id[i]!r}",
                 where=origins.at(i),
                 mend="Give all or none.",

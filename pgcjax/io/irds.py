@@ -12,7 +12,7 @@ from pgcjax.errors import DataError, UsageError
 
 _PREFIX = "irds:"
 _PARTS = {"judgment": "qrels", "query": "queries", "document": "docs"}
-"""What a collection may have, by what it is of, as ir_datasets names it."""
+"""Parts of a collection, as ir_datasets names them."""
 
 
 def is_irds(source: Any) -> TypeGuard[str]:

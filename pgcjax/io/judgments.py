@@ -35,7 +35,7 @@ KINDS = {
         "Grades of a document after another: query doc previous-doc grade.",
     ),
 }
-"""By the names that `evaluate` gives them."""
+"""Kinds of judgments by the names that `evaluate` gives them."""
 
 
 def by_kind(sources: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ _ODD = np.array([0x9E3779B97F4A7C15], np.uint64)
 
 
 class Outline(NamedTuple):
-    """Where rankings begin in a table of runs, and hashes of its documents.
+    """Starts of rankings in a table of runs, and hashes of its documents.
 
     Attributes:
         start: which rows begin another run or query than the row before.

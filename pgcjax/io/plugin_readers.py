@@ -1,4 +1,4 @@
-"""Readers as plug-ins: what recognises a file of another tool, and makes rows of it.
+"""Readers as plug-ins, which recognise files of other tools and read their rows.
 
 They are asked when our own readers have refused a file, or by name. A package brings
 one along by an entry point of the group `pgcjax.readers`.
@@ -40,7 +40,7 @@ from pgcjax.io.schema import Origin
 from pgcjax.later import pd
 
 GROUP = "pgcjax.readers"
-"""The group of entry points with which a package brings readers along."""
+"""Group of entry points by which a package provides readers."""
 KINDS = ("preferences", "qrels", "runs")
 _BUILT_IN = "pgcjax.plugins.readers"  # above this room: imported when it is needed
 _HEAD, _HEAD_ROWS = 2**16, 20  # bytes or rows by which a file is recognised
@@ -169,7 +169,11 @@ class Content:
         except Exception as error:  # of a file of another form, or of the reader
             record = self._record + 1 or None
             cause = f"{type(error).__name__}: {error}"
-            self.refuse(f"is not as {reader.name} reads it ({cause})", _MEND, record)
+            self.refuse(
+                f"does not have the layout that {reader.name} reads ({cause})",
+                _MEND,
+                record,
+            )
         if not rows:
             self.refuse(f"holds no {reader.kind} of {reader.name}", _MEND)
         return Named(in_hand(rows, self.name), self._origin_of(records))
@@ -252,7 +256,7 @@ def _add(known: dict[str, Reader], given: Reader | tuple[Reader, ...]) -> None:
 
 def _tell_defect(which: str, error: Exception) -> None:
     cause = f"{type(error).__name__}: {error}"
-    text = f"{which} is left out, by {cause}. Mend or uninstall it"
+    text = f"{which} is left out, because of {cause}. Mend or uninstall it"
     warnings.warn(text, DataWarning, stacklevel=outside())
 
 
@@ -272,7 +276,7 @@ def by_name(name: str, path: Path, kind: str, format: str) -> Named | None:
 
 
 def kinds_by_content(path: Path) -> set[str]:
-    """Return what plug-ins say that a file holds; nothing if none claims it."""
+    """Return the kind of a file by plug-ins; nothing if none claims it."""
     return {reader.kind for reader in _claiming(Content(path))}
 
 

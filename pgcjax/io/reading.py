@@ -1,4 +1,4 @@
-"""How files are read: how much of one may be in memory, and the encoding of text."""
+"""Settings of reading: limits of memory, the encoding of text, and others."""
 
 import codecs
 import os
@@ -28,7 +28,7 @@ _LEAST = 64 * 2**20  # bytes with which a job can work
 
 @dataclass(frozen=True)
 class Reading:
-    """How files are read.
+    """Settings of reading.
 
     Attributes:
         memory: bytes that a file may have, decompressed, to be read at once.

@@ -1,4 +1,4 @@
-"""Files elsewhere, such as `s3://bucket/runs/a.run`.
+"""Remote files, such as `s3://bucket/runs/a.run`.
 
 fsspec reaches them, with whatever it has for a scheme, and finds credentials as the
 tools of that store do. Nothing is copied to this machine to be read: bytes come as they
@@ -44,7 +44,7 @@ _BLOCKS = {"block_size": 2**20, "cache_options": {"maxblocks": 64}}
 
 
 def is_remote(source: Any) -> bool:
-    """Return whether a name is of a file elsewhere: it begins with `scheme://`."""
+    """Return whether a name is that of a remote file: it begins with `scheme://`."""
     return isinstance(source, RemoteFile) or (
         isinstance(source, (str, os.PathLike))
         and bool(_SCHEME.match(str(os.fspath(source))))
@@ -52,7 +52,7 @@ def is_remote(source: Any) -> bool:
 
 
 class RemoteFile(_Path):
-    """A file elsewhere, as a path.
+    """A remote file, as a path.
 
     Attributes:
         url: of the file.
@@ -89,7 +89,7 @@ class RemoteFile(_Path):
 
     @property
     def _place(self) -> tuple[str, str]:
-        """Where the file is, however its address is spelled."""
+        """Canonical address of the file, however it is spelled."""
         return scheme_of(self.url), self.path or self.url
 
     @property
@@ -136,7 +136,7 @@ def arrow_file(path: Path) -> Any:
 
 
 class _Stream(io.RawIOBase):
-    """The bytes of a file elsewhere: ever more at once where it is read on."""
+    """Bytes of a remote file, fetched in blocks that grow while it is read on."""
 
     def __init__(self, file: RemoteFile, jumping: bool):
         caching: dict[str, Any] = {"cache_type": "none"}
@@ -244,7 +244,7 @@ def find(source: str | os.PathLike) -> tuple[list[RemoteFile], bool]:
 
 
 def each(ask: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
-    """Ask something of each, of several at once: answers take a while."""
+    """Call a function for each item, several at once, because answers take a while."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         answers = [pool.submit(copy_context().run, ask, thing) for thing in things]
         return [answer.result() for answer in answers]
@@ -267,7 +267,8 @@ def local_folder(path: str | os.PathLike) -> Path:
     """
     if is_remote(path):
         raise UsageError(
-            f"{path}: is elsewhere, and a folder is written: name one of this machine"
+            f"{path}: is remote, but folders are written only on this machine: name a "
+            "local one"
         )
     return Path(path)
 
@@ -326,7 +327,7 @@ def filesystem(url: str) -> tuple[Any, str]:
         import fsspec
     except ImportError:
         raise DataError(
-            "a file elsewhere needs fsspec, which is not installed",
+            "a remote file needs fsspec, which is not installed",
             where=url,
             mend="pip install 'pgcjax[remote]', and s3fs, gcsfs or aiohttp for s3://, "
             "gs:// or https://.",
@@ -367,7 +368,7 @@ def sent(url: str) -> Iterator[Path]:
 
 
 def check_target(url: str) -> None:
-    """Refuse a file elsewhere that could not be written, as far as asking tells.
+    """Refuse a remote file that cannot be written, as far as the store tells.
 
     Raises:
         UsageError: it is a folder, or an address of the web. DataError: its bucket is
@@ -375,7 +376,7 @@ def check_target(url: str) -> None:
     """
     if scheme_of(url) in WEB:
         raise UsageError(
-            f"{url}: the web is only read; name a file of a store, such as s3://bucket/scores.csv"
+            f"{url}: web addresses can only be read; name a file in a store, such as s3://bucket/scores.csv"
         )
     fs, path = filesystem(url)
     try:

@@ -57,7 +57,7 @@ _KNOWN = {*ALIASES, *(alias for aliases in ALIASES.values() for alias in aliases
 
 @dataclass(frozen=True)
 class Origin:
-    """Where rows came from, so that a message can name file and line.
+    """Origin of rows, so that a message can name file and line.
 
     Attributes:
         name: a file, or what the caller passed.
@@ -88,7 +88,7 @@ class Origin:
 
 
 class Origins:
-    """Where the rows of several tables, one below the other, came from."""
+    """Origin of the rows of several tables, one below the other."""
 
     def __init__(self, origins: Sequence[Origin], lengths: Sequence[int]):
         self._origins, self._starts = origins, np.cumsum([0, *lengths])
@@ -309,12 +309,18 @@ def ids(column: pd.Series, origin: Origin, *, empty: bool = False) -> pd.Series:
         if empty and (lost or _void(value)):
             texts.append(None)
             continue
-        mend = "Ids are whole numbers, or text without tabs and without blanks around."
+        mend = (
+            "Ids are whole numbers, or text without tabs and without blanks at "
+            "its ends."
+        )
         if lost:
             mend = "Every row needs one; pandas.read_csv(…, dtype=str, "
-            mend += "keep_default_na=False) takes no id for a gap."
+            mend += "keep_default_na=False) reads no id as missing."
         elif isinstance(value, float):
-            mend = "Ids are text or whole numbers; a gap makes these floats in pandas."
+            mend = (
+                "Ids are text or whole numbers; a missing value turns them into "
+                "floats in pandas."
+            )
         raise DataError(
             f"expected {column.name}, found {_shown(value)}",
             where=origin.at(i),
@@ -367,7 +373,7 @@ def seconds(column: pd.Series, origin: Origin) -> np.ndarray:
     Raises:
         DataError: a cell is neither empty nor a number of 0 or more.
     """
-    mend = "Leave a time that is not known empty."
+    mend = "Leave unknown times empty."
     values = numbers_or_nan(column, "seconds, 0 or more", origin, mend, least=0)
     check_squares(values, "seconds", origin.name)
     return values

@@ -1,4 +1,4 @@
-"""What a call writes, apart from what it reads."""
+"""Outputs of a call, which differ from its inputs."""
 
 import glob
 import os

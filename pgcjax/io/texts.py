@@ -1,4 +1,4 @@
-"""What queries ask and documents say, by id: read for people and programs who judge.
+"""Texts of queries and documents, by id, for people and programs that judge.
 
 A corpus may be larger than memory: files are read in pieces, and only the texts that
 are asked for are kept.
@@ -51,7 +51,7 @@ _WIDEST = 2**31 - 1  # characters of a field: the most that csv can be asked for
 
 @dataclass(frozen=True)
 class TextKind:
-    """Whose texts a file holds.
+    """Kind of the texts that a file holds.
 
     Attributes:
         noun: of one of them.
@@ -110,7 +110,7 @@ _TEXTS = TextKind(
 def read_topics(
     source: Any, *, only: Iterable[str] | None = None, progress: Progress | None = None
 ) -> dict[str, str]:
-    """Read what queries ask, by query id.
+    """Read the texts of queries, by query id.
 
     Args:
         source: files, folders and globs, plain or compressed, here or elsewhere: TREC
@@ -136,7 +136,7 @@ def read_topics(
 def read_texts(
     source: Any, *, only: Iterable[str] | None = None, progress: Progress | None = None
 ) -> dict[str, str]:
-    """Read what documents say, by document id; only those that are wanted are kept.
+    """Read the texts of documents, by document id; only those that are wanted are kept.
 
     Args:
         source: files, folders and globs, plain or compressed, here or elsewhere: lines
@@ -186,7 +186,7 @@ def texts_by_id(
     documents: Iterable[str],
     progress: Progress | None = None,
 ) -> dict[str, dict[str, str]]:
-    """Read what some queries ask and documents say.
+    """Read the texts of some queries and documents.
 
     Returns:
         By the names of columns of ids (query_id, doc_id, other_doc_id), of the sources
@@ -225,7 +225,7 @@ def _read(
         if wanted is not None and isinstance(key, str) and key not in wanted:
             other = other or key
             continue
-        problem, mend = "", "Ids are whole numbers, or text without blanks around."
+        problem, mend = "", "Ids are whole numbers, or text without blanks at its ends."
         title = record[of["title"]] if "title" in of else None
         if title and title != text:
             text = f"{title}\n{text or ''}"

@@ -1,4 +1,4 @@
-"""How much a judgment counts: whole numbers or, in fixed point, fractions.
+"""Weights of judgments: whole numbers or, in fixed point, fractions.
 
 Fractions count in whole multiples of 1 / `UNIT`, so that sums of them are exact and
 depend on no order.
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 UNIT = 2**16
-"""What one judgment counts, where judgments count in fixed point."""
+"""Weight of one judgment, where judgments count in fixed point."""
 
 FINE = 2**30
 """The same, for what is printed with more digits."""
@@ -26,7 +26,7 @@ likelier one; a part of a judgment for each of the two; or nothing but its side.
 
 
 class SideWeights(NamedTuple):
-    """What rows count for their document, and for the other one.
+    """Weights of rows for their document, and for the other one.
 
     Attributes:
         doc: whole numbers.

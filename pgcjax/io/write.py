@@ -64,7 +64,7 @@ def _room(target: str | os.PathLike) -> Iterator[tuple[Path, Path]]:
         if real.is_symlink():
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         with nest(real) as folder:
-            mend = "What was there is as it was."
+            mend = "An existing file there is unchanged."
             yield folder / real.name, real
     except OSError as error:
         problem = f"cannot write there: {error.strerror or error}"

@@ -1,4 +1,4 @@
-"""Do judges of pairs agree with each other, and with what grades imply?"""
+"""Agreement of judges of pairs with each other, and with grades."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _JUDGES = ["judge_a", "judge_b", "pairs", "agree", "agreement", "kappa", "jaccar
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeAgreement(Result):
-    """How far judges agree on pairs of documents.
+    """Agreement of judges on pairs of documents.
 
     Attributes:
         kappa: Fleiss' kappa over all pairs with two votes or more; NaN if there are
@@ -175,7 +175,7 @@ _BY_GRADE = {"A better by grade": 1, "B better by grade": -1, "equal grades": 0}
 
 @dataclass(frozen=True, kw_only=True)
 class GradeAgreement(Result):
-    """How far judges of pairs agree with grades.
+    """Agreement of judges of pairs with grades.
 
     Attributes:
         table: a row for all votes, and one for each judge: judge, votes, agree,

@@ -61,7 +61,7 @@ def aspect_table(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame
     wide = table.pivot(index=_KEY, columns="aspect", values="grade").sort_index()
     if overall not in wide:
         raise DataError(
-            f"no labels of {overall!r} among the aspects: {', '.join(wide.columns)}",
+            f"no labels for {overall!r} among the aspects: {', '.join(wide.columns)}",
             where=origin.name,
             mend="Name the aspect that stands for the whole (overall=).",
         )
@@ -129,7 +129,7 @@ def aspect_distribution(
 
 
 def _changes(wide: pd.DataFrame, overall: str) -> pd.DataFrame:
-    """Return grade in condition less grade in isolation, of documents with both."""
+    """Return grade in condition minus grade in isolation, of documents with both."""
     parts = by_setting(wide[wide[overall].notna()])
     before = parts[ISOLATION].droplevel(["previous_doc_id"])
     keys = parts[CONDITION].reset_index("previous_doc_id", drop=True).index
@@ -243,9 +243,11 @@ def aspect_prediction(
         DataError: fewer than ten labels in a setting that has any.
     """
     if not 0 < test_share < 1:
-        raise UsageError(f"the share to test on is between 0 and 1, not {test_share}")
+        raise UsageError(
+            f"expected a share to test on between 0 and 1, found {test_share}"
+        )
     if splits < 1:
-        raise UsageError(f"there is at least one split, not {splits}")
+        raise UsageError(f"expected at least one split, found {splits}")
     wide = aspect_table(labels, overall)
     others = [name for name in wide.columns if name != overall]
     sets = [list(names) for names in aspects or [others, *([x] for x in others)]]

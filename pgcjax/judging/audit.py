@@ -1,4 +1,4 @@
-"""An audit of judges: what their votes say of them, each with a verdict in words.
+"""An audit of judges by their votes: statistics, each with a verdict in words.
 
 A probe is a function of the votes of one judge, or of all; `_Judges` compares each
 with the others.
@@ -54,12 +54,12 @@ _COLUMNS = ["judge", "probe", "of", "estimate", "low", "high", "count", "verdict
 _AT_ODDS = ["judge", "query_id", "aspect", "doc_id", "other_doc_id", "others"]
 _AT_ODDS += ["against"]
 _PAIR = ["query_id", "aspect", "low", "high"]
-_NO_FIRST = "what was shown first is not known (a column first)"
+_NO_FIRST = "the presentation order is unknown (a column first)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Audit(Result):
-    """What votes say of their judges.
+    """Statistics of judges by their votes.
 
     Attributes:
         table: a row for each judge and probe, and for each pair at odds: judge, probe,
@@ -84,7 +84,7 @@ def audit(
     most: int = 10,
     progress: Progress | None = None,
 ) -> Audit:
-    """Audit judges: are they consistent, do place and length sway them, who agrees?
+    """Audit judges: consistency, effects of place and length, and agreement.
 
     Probes, for all judges together and each of several: `swap` (double votes that
     agree), `first` and `longer` (odds of preferring what was shown first, and what is
@@ -179,7 +179,7 @@ def votes_by_pair(table: pd.DataFrame, lengths: Any) -> pd.DataFrame:
 def _alone(
     votes: pd.DataFrame, double: pd.DataFrame, refused: int
 ) -> Iterator[Finding]:
-    """Probe a judge, or all together, by own votes alone.
+    """Test a judge, or all together, by their own votes alone.
 
     Args:
         votes: of the judge, as of `votes_by_pair`.
@@ -235,8 +235,8 @@ def first_odds(votes: pd.DataFrame) -> Finding:
     odds, low, high, pairs = place_odds(*columns)
     if pairs < FEWEST:
         why = (
-            f"{pairs} pairs decided in both orders, of which {FEWEST} are needed: else "
-            "better documents may have been shown first"
+            f"{pairs} pairs decided in both orders, of which {FEWEST} are needed, "
+            "because better documents may have been shown first"
         )
         return not_asked("first", pairs, why)
     if isnan(odds):
@@ -254,12 +254,12 @@ def length_odds(votes: pd.DataFrame) -> Finding:
     votes = votes[votes["sign"] != 0]
     n, length, first = len(votes), votes["longer"].to_numpy(), votes["first"].to_numpy()
     if not n or np.isnan(length).any():
-        why = "lengths are not known of all (--lengths FILE)"
+        why = "some lengths are unknown (--lengths FILE)"
         return not_asked("longer", n, why)
     if n < FEWEST:
         return not_asked("longer", n, f"{n} votes, of which {FEWEST} are needed")
     if not length.any():
-        return not_asked("longer", n, "all documents are as long")
+        return not_asked("longer", n, "all documents have the same length")
     columns = [length]
     if not np.isnan(first).any() and first.any():
         columns.append(first)
@@ -275,7 +275,7 @@ def length_odds(votes: pd.DataFrame) -> Finding:
             return not_asked("longer", n, why)
     fit = fit_votes(np.stack(columns).T, won, cluster)
     if not fit.converged:
-        return not_asked("longer", n, "place or length tells all votes")
+        return not_asked("longer", n, "place or length predicts every vote")
     words = "prefers longer ones", "prefers shorter ones"
     return _odds_of("longer", fit, 0, n, words)
 
@@ -305,7 +305,7 @@ def _repeats(votes: pd.DataFrame) -> Finding:
 
 
 class _Judges:
-    """What each judge says of each pair, once, to compare one with the others."""
+    """One vote of each judge on each pair, to compare a judge with the others."""
 
     def __init__(self, votes: pd.DataFrame, people: Sequence[str]):
         named = votes[votes["judge"] != ""]
@@ -359,7 +359,7 @@ class _Judges:
         return agreement(of, np.bincount(cell, minlength=9).reshape(3, 3))
 
     def at_odds(self, judge: str, most: int) -> pd.DataFrame:
-        """List the pairs of which most others say the opposite, the worst first."""
+        """List the pairs on which most others disagree, the worst first."""
         said = self._said[judge]
         others, place = self._others(said, self._counts), said["place"].to_numpy()
         rows, total = np.arange(len(said)), others.sum(axis=1)
@@ -402,7 +402,9 @@ def _drift(said: pd.DataFrame, others: np.ndarray) -> Finding:
     features = np.column_stack([np.ones(n), x])
     fit = fit_votes(features, (place == most)[decided] * 1.0, np.arange(n))
     if not fit.converged:
-        return not_asked("drift", n, "time tells all agreement, or there is one time")
+        return not_asked(
+            "drift", n, "time predicts every agreement, or all votes have one time"
+        )
     words = "agrees more with time", "agrees less with time"
     return _odds_of("drift", fit, 1, n, words)
 
@@ -438,7 +440,7 @@ def agreement(
         return not_asked("agreement", n, why, of)
     value = kappa(both_ways(table))
     if isnan(value):
-        return not_asked("agreement", n, "both always say one and the same", of)
+        return not_asked("agreement", n, "both always give one and the same answer", of)
     if clusters is None:  # pairs of one cell move it alike
         cells, left_out = table.ravel(), np.eye(9, dtype=np.int64).reshape(9, 3, 3)
     else:

@@ -151,7 +151,7 @@ def fit_strengths(
 
 
 class _Rows(NamedTuple):
-    """What a block of votes says at some parameters: the Jacobian J and the rest.
+    """Jacobian J of a block of votes at some parameters, and the rest.
 
     Attributes:
         left: the share won less what is expected, times the weight.

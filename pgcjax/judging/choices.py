@@ -13,29 +13,29 @@ FEATURES = ("grades", "labels")
 """Features of two documents: grades as numbers, or an indicator for each grade."""
 
 GROUPS = ("query", "pair")
-"""What a fold of a cross-validation holds as a whole."""
+"""Units that are kept in one fold of a cross-validation."""
 
 RESAMPLED = ("judgments", "judges", "queries", "both")
-"""What a replicate draws again; both: queries, and the judgments of each."""
+"""Units that a replicate resamples; both: queries, and the judgments of each."""
 
 STATES = 20_000
 """Most sets of documents that a search for the optimal orders of a query looks at."""
 
 LEFT_OUT = ("judges", "runs")
-"""Whose judgments are left out: those of a judge, or that a run alone brought."""
+"""Owners of judgments to leave out: judges, or runs that contributed documents."""
 
 STRENGTHS = ("bt", "copeland", "borda", "rank-centrality")
-"""How documents of a query get strengths from comparisons in pairs."""
+"""Models of strengths of a query's documents from comparisons in pairs."""
 
 MODELS = ("bt", "davidson", *STRENGTHS[1:])
 """Models of judgments: Davidson's is that of Bradley and Terry with ties as answers."""
 
 BY = ("query", "aspect", "all")
 """Units that are fitted separately: judgments of a query, of each aspect, or none:
-one strength of each document over all queries, as of an arena."""
+one strength of each document over all queries, as in an arena."""
 
 SWAYS = ("first", "longer")
-"""What may sway judges: what was shown first, and what is longer."""
+"""Effects that may sway judges: of the document shown first, and of length."""
 
 PANELS = ("dawid-skene", "bradley-terry", "bt-sigma")
 """Models of several judges without labels: true answers, or strengths."""

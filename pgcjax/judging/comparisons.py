@@ -26,7 +26,7 @@ from pgcjax.judging.covariates import (
 
 @dataclass(frozen=True)
 class Comparisons:
-    """How often documents were preferred to each other, by pair; rows ascend.
+    """Counts of preferences between documents, by pair; rows ascend.
 
     Where judges, or what sways them, are told apart, a row is of one judge and of one
     way to show the pair.

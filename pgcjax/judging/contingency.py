@@ -10,7 +10,7 @@ from jaxtyping import Bool, Int, Int64, Real
 from pgcjax.later import stats
 
 Preferences = Int[np.ndarray, " pairs"]
-"""What a source says of each pair: 1 if A is better, -1 if B is, 0 for a tie."""
+"""Preference of a source on each pair: 1 if A is better, -1 if B is, 0 for a tie."""
 
 PLACE = np.array([2, 0, 1])
 """In rows and columns of tables, of 0, 1, and -1, the last one."""
@@ -141,7 +141,7 @@ def kappa(table: Int[np.ndarray, "options options"]) -> float:
 
 
 def jaccard(table: Int[np.ndarray, "options options"]) -> float:
-    """Share what two sources agree on in all that either says.
+    """Compute the share of agreement in all preferences of either source.
 
     A source is the set of its (pair, preference), ties being preferences too; so of
     n pairs with m equal preferences it is m / (2 n - m).

@@ -20,7 +20,7 @@ _EDGE = ["query_id", "doc_id", "other_doc_id"]
 
 @dataclass(frozen=True, kw_only=True)
 class Contradictions(Result):
-    """How far the judgments of each query contradict each other.
+    """Contradictions between the judgments of each query.
 
     Attributes:
         table: a row for each query: query_id, documents, judgments (ties aside),
@@ -87,8 +87,8 @@ def contradictions(
     contradicted = pd.concat(tables).sort_values(_EDGE, ignore_index=True)
     notes = (
         f"{counted(len(too_many), 'query')} ({listed(too_many)}) with too many orders "
-        "that contradict the fewest judgments: which judgments all of them contradict "
-        "is not known. More states may do",
+        "that contradict the fewest judgments: the judgments that all of them "
+        "contradict are unknown. More states may suffice",
     )
     table = pd.DataFrame(rows, columns=[*names, "proven"])
     settings = {"judges": judges and [*judges], "states": states, "seconds": seconds}

@@ -20,10 +20,10 @@ _FLAT = 1e-8  # of a covariate's squares: what others do not explain, if it is r
 _FAINT = 1e-4  # weight of a covariate that is no part of a collinear one
 
 _NO_LENGTHS = (
-    "lengths are not known: give lengths (--lengths FILE), or columns length and "
+    "lengths are unknown: give lengths (--lengths FILE), or columns length and "
     "other_length"
 )
-_NO_FIRST = "what was shown first is not known: preferences have no column first"
+_NO_FIRST = "the presentation order is unknown: preferences have no column first"
 _NO_FAMILY = (
     "self_preference: no judge judges a document of its own family: give families "
     "(--family NAME=FAMILY), or columns family_a, family_b and judge_family"
@@ -31,7 +31,7 @@ _NO_FAMILY = (
 
 
 class Covariates(NamedTuple):
-    """What may sway judges, of each vote; NaN where it is not known.
+    """Covariates that may sway judges, of each vote; NaN where unknown.
 
     Attributes:
         names: of columns; a category is `style=table`.
@@ -155,7 +155,7 @@ def _column(table: pd.DataFrame, name: str, lengths: Any) -> dict[str, np.ndarra
         )
     if sides[1] not in table:
         raise UsageError(
-            f"covariate {name!r}: the column {name} says nothing of either side; "
+            f"covariate {name!r}: the column {name} does not describe a side; "
             f"expected {name}_a and {name}_b (or {name} and other_{name})"
         )
     if all(table[c].dtype.kind in "biuf" for c in sides):
@@ -170,7 +170,7 @@ def _column(table: pd.DataFrame, name: str, lengths: Any) -> dict[str, np.ndarra
     if len(categories) > _MOST:
         raise UsageError(
             f"covariate {name!r} has {len(categories)} categories, such as "
-            f"{listed(categories)}: at most {_MOST} can be told apart"
+            f"{listed(categories)}: at most {_MOST} are allowed"
         )
     places = {category: i for i, category in enumerate(categories)}
     one, other = (np.array([places.get(str(v), -1) for v in side]) for side in values)
@@ -204,5 +204,6 @@ def check_collinear(names: Sequence[str], products: Float64[np.ndarray, "p p"]) 
         others = [n for n, w in zip(names, weights, strict=False) if abs(w) > _FAINT]
         what = listed([*others, *["the strengths of documents"] * (not others)], 4)
         raise UsageError(
-            f"covariate {names[column]!r} cannot be told from {what}: leave one out"
+            f"covariate {names[column]!r} cannot be separated from {what}: leave one "
+            "out"
         )

@@ -1,4 +1,4 @@
-"""Judges' models: strengths of documents, what sways judges, and who is reliable."""
+"""Models of judges: strengths of documents, covariates and reliabilities."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -164,9 +164,13 @@ def _rank_ranges(
     none = rank_columns(None, np.zeros(n))
     lacking = "ranges of ranks and tiers are empty: "
     if spread is None:
-        return none, [f"{lacking}strengths hang on what queries share; by all has them"]
+        return none, [
+            f"{lacking}strengths depend on effects that queries share; by all has them"
+        ]
     if queries.ngroups > _RANKED:
-        return none, [f"{lacking}they are of {_RANKED} queries at most, or by all"]
+        return none, [
+            f"{lacking}they are computed for {_RANKED} queries at most, or by all"
+        ]
     columns, few = [], 0
     rows = table[table["other_doc_id"].notna()]
     rows = rows.assign(**{key: rows[key].fillna("") for key in keys}).groupby(keys)
@@ -185,7 +189,7 @@ def _rank_ranges(
     ranges = {str(name): column for name, column in together.items()}
     if not few:
         return ranges, []
-    of = f"of {few} of {counted(len(columns), 'query')}, " if len(columns) > 1 else ""
+    of = f"for {few} of {counted(len(columns), 'query')}, " if len(columns) > 1 else ""
     return ranges, [f"{of}{lacking}errors need {CLUSTERS} votes on a query"]
 
 
@@ -205,10 +209,12 @@ def _check(
     if prior is not None:
         check_prior(prior)
     if (reliability or sways) and model not in _FITTED:
-        raise UsageError(f"reliability and remove are of bt and davidson, not {model}")
+        raise UsageError(
+            f"reliability and remove work with bt and davidson, not {model}"
+        )
     if by == "all":
         if model != "bt" or reliability:
-            raise UsageError("by all is of bt, without reliability")
+            raise UsageError("by all works with bt, without reliability")
     elif prior == np.inf and (reliability or {*sways} - {"first"}):
         part = "reliability" if reliability else "remove longer"
         raise UsageError(f"{part} needs a finite prior, such as {PRIOR}")
@@ -228,14 +234,14 @@ def _of_all(
     fitted_all = fit_strengths(votes, prior, covariates if names else None)
     if not fitted_all.converged:
         worst = covariates.names[int(np.abs(fitted_all.beta).argmax())]
-        raise UsageError(f"covariate {worst!r} tells all votes: leave it out")
+        raise UsageError(f"covariate {worst!r} predicts every vote: leave it out")
     notes, clusters = [], int(votes.clusters.max()) + 1
     error = np.sqrt(np.maximum(fitted_all.covariance.diagonal(), 0))
     if clusters < CLUSTERS:
         error = np.full(len(error), np.nan)
         notes.append(
             f"errors, ranges of ranks and tiers need {CLUSTERS} queries, or as many "
-            "votes on a single one: votes on a query may hang together"
+            "votes on a single one: votes on a query may be dependent"
         )
     notes += _unknown(covariates)
     wins, n = votes.wins(), len(votes.names)
@@ -269,12 +275,12 @@ def _ranks(strength: Any) -> pd.Series:
 
 
 def _unknown(covariates: Covariates) -> Iterator[str]:
-    """Note of how many votes a covariate is not known."""
+    """Note for how many votes a covariate is unknown."""
     counts = np.isnan(covariates.towards).sum(axis=0).tolist()
     for name, n in zip(covariates.names, counts, strict=True):
         if n:
             unknown = counted(n, "judgment")
-            yield f"{name} is not known of {unknown}: it sways none there"
+            yield f"{name} is unknown for {unknown}: it has no effect there"
 
 
 def _keys(data: Comparisons) -> list[str]:
@@ -356,15 +362,15 @@ def _notes(
     count = sets.groupby(keys)[["linked", "both"]].nunique()
     if parted := int((count["linked"] > 1).sum()):
         yield (
-            f"of {parted} of {counted(len(count), unit)}, nothing links all documents: "
-            "those of different sets (linked) are not compared"
+            f"in {parted} of {counted(len(count), unit)}, votes do not link all "
+            "documents: those of different sets (linked) are not compared"
         )
     one_way = sets.groupby([*keys, "linked"])["both"].nunique()
     if model in _FITTED and (n := int((one_way > 1).sum())):
         sets_of = counted(len(one_way), "set")
         yield (
-            f"of {n} of {sets_of} of documents, wins do not link all both ways: how "
-            f"far those of different ones (both_ways) are apart, the prior says"
+            f"in {n} of {sets_of} of documents, wins do not link all both ways: "
+            "distances between different ones (both_ways) come from the prior"
             + (f", whose standard deviation is {prior:g}" if prior else "")
         )
     if joint and prior is None:
@@ -376,14 +382,14 @@ def _notes(
         )
         if joint.spread.max() > _WIDE:
             yield (
-                "intervals of strengths are too narrow, as these are far apart: in "
-                "simulation they hold 80 to 90 %"
+                "intervals of strengths are too narrow, because these are far apart: "
+                "in simulation they cover 80 to 90 %"
             )
     if joint and not joint.certain:
-        yield "errors are not known: the votes' most likely model is no clear maximum"
+        yield "errors are unknown: the likelihood has no clear maximum"
     yield from _unknown(data.sways)
     if model == "davidson" and not data.tied.any():
-        yield "no judgment is a tie: how likely ties are, the prior says"
+        yield "no judgment is a tie: the probability of ties comes from the prior"
     queries, documents = (sets[name].nunique() for name in ("query_id", "doc_id"))
     if len(keys) == 1 and queries > 2 and queries * documents < 2 * len(sets):
         yield (

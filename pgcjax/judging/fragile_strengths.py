@@ -117,7 +117,7 @@ def _grouped(table: pd.DataFrame) -> _VoteGroups:
 
 
 class _Terms(NamedTuple):
-    """What groups of votes do to the difference of two strengths.
+    """Effects of groups of votes on the difference of two strengths.
 
     Attributes:
         slope: of the likelihood, that goes with one vote.
@@ -137,7 +137,7 @@ class _Terms(NamedTuple):
 
     @property
     def gain(self) -> Float64[np.ndarray, " groups"]:
-        """How far a vote's change moves the difference, to first order."""
+        """Effect of a vote's change on the difference, to first order."""
         return self.slope * self.influence
 
 

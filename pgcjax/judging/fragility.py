@@ -1,4 +1,4 @@
-"""How few judgments, or queries, overturn an order: bounds of their number."""
+"""Bounds of the fewest judgments, or queries, that overturn an order."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from jaxtyping import Float64, Int, Real
 from pgcjax.later import stats
 
 FEWEST = 20
-"""Votes, pairs or triples that a probe needs: of fewer it says nothing."""
+"""Fewest votes, pairs or triples that a probe needs."""
 
 CONSISTENT, INCONSISTENT = 0.9, 0.75
 """Shares of double votes that agree, or of repeats answered alike."""
@@ -27,7 +27,7 @@ Words = Callable[[float, float, float], str]
 
 
 class Finding(NamedTuple):
-    """What a probe says of a judge.
+    """Result of a probe of a judge.
 
     Attributes:
         probe: its name.
@@ -49,7 +49,7 @@ class Finding(NamedTuple):
 
 
 def not_asked(probe: str, size: int, why: str, of: str = "") -> Finding:
-    """Explain why a probe stands down."""
+    """Explain why a probe has no result."""
     return Finding(probe, of, nan, nan, nan, size, f"not asked: {why}")
 
 

@@ -1,4 +1,4 @@
-"""Votes → strengths of items, what sways judges, and how reliable they are, together.
+"""Votes → strengths of items, covariates and reliabilities of judges, jointly.
 
 On the device, each set of items leaves out its own strengths; what sets share is added
 up over sets, and solved, on the host. The spread of strengths is fitted, too, unless it
@@ -150,17 +150,17 @@ def _table(
 
 
 LOOKS = (1.0, 1.0)
-"""Votes that a judge is taken to have given looking, and not, before all others: any
-reliability is as likely, so that who guesses is not taken for who looks."""
+"""Prior votes of each judge, attentive ones and guesses: any reliability is equally
+likely, so that a judge who guesses is not taken for an attentive one."""
 
 MOST_STEPS = 1000
 """Iterations of the search for shared parameters; some twenty are usual."""
 
 MOST_SHARED = 4000
-"""What sets may share: judges, above all."""
+"""Parameters that sets may share, above all those of judges."""
 
 SPREAD = 2.5
-"""Where the prior of a spread σ that is fitted, σ · exp(-σ / SPREAD), is highest: with
+"""Mode of the prior of a spread σ that is fitted, σ · exp(-σ / SPREAD): with
 few votes, the spread stays near it, and it is never 0 [Chung et al. 2013]."""
 
 STARTS = (1.386, 0.0)
@@ -176,7 +176,7 @@ _FLAT = 1e-9  # of the curvature, by that of each parameter alone: there is no p
 
 
 class Joint(NamedTuple):
-    """What was fitted, and the standard errors.
+    """Estimates and their standard errors.
 
     Attributes:
         strength: of items.
@@ -229,8 +229,8 @@ def fit_jointly(
     model = _Model(data, setting)
     if model.shared > MOST_SHARED:
         raise UsageError(
-            f"reliability is fitted of {MOST_SHARED} judges at most, in each aspect "
-            f"again, not of {model.shared - model.fixed}: name those that count"
+            f"reliability is fitted for {MOST_SHARED} judges at most, anew in each "
+            f"aspect, not for {model.shared - model.fixed}: name those that count"
         )
     starts, peaks, done = model.starts(data), [], 0
     at_rest = np.zeros(model.items)
@@ -254,7 +254,7 @@ def fit_jointly(
     endless = not setting.precision and np.abs(shared).max(initial=0) > _ENDLESS
     if endless or not np.isfinite(top.value):
         raise DataError(
-            "votes have no most likely model",
+            "the likelihood of the votes has no maximum",
             where="preferences",
             mend="Give a smaller prior.",
         )
@@ -307,7 +307,7 @@ class _Model:
         self._blocks = list(blocks(data, setting))
 
     def starts(self, data: Comparisons) -> list[Float64[np.ndarray, " g"]]:
-        """List where to start: several places, if reliabilities are fitted."""
+        """List starting points: several, if reliabilities are fitted."""
         start = np.where(self._spreads, np.log(SPREAD), 0.0)
         if not self._setting.judged:
             return [start]
@@ -315,7 +315,7 @@ class _Model:
         return [np.r_[start[: self.fixed], x] for x in (*looks, _agreed(data))]
 
     def joint(self, shared: Float64[np.ndarray, " g"], peak: _Evaluation) -> Joint:
-        """Return what was found, and standard errors."""
+        """Return estimates and standard errors."""
         size = len(shared) + 1
         wide, variance = np.zeros((size, size)), np.zeros(self.items)
         curvature, turns = self.curved(shared, peak)

@@ -1,4 +1,4 @@
-"""Several votes on a pair of documents as one judgment: what most of them say."""
+"""Several votes on a pair of documents as one judgment: that of the majority."""
 
 from __future__ import annotations
 

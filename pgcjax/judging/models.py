@@ -94,7 +94,7 @@ def fitted(
         if (steps >= MOST_STEPS).any():
             at = data.items.iloc[items[(steps >= MOST_STEPS).argmax()][0]]
             raise DataError(
-                f"of query {at['query_id']}, strengths have no end after "
+                f"query {at['query_id']}: strengths do not converge within "
                 f"{MOST_STEPS} steps",
                 where="preferences",
                 mend="Give a smaller prior.",
@@ -120,7 +120,7 @@ def refuse_one_way(data: Comparisons) -> None:
     if new.any():
         at, before = data.items.iloc[new.argmax()], data.items.iloc[new.argmax() - 1]
         raise DataError(
-            f"of query {at['query_id']}, wins do not lead both ways between documents "
+            f"query {at['query_id']}: wins do not lead both ways between documents "
             f"{before['doc_id']} and {at['doc_id']}: only a prior compares them",
             where="preferences",
             mend=f"Give a finite prior, such as {PRIOR}.",

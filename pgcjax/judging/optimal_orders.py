@@ -27,7 +27,7 @@ from pgcjax.judging.choices import STATES
 from pgcjax.runtime.private_folder import private_folder
 
 NEAR = 1e-3
-"""Judgments are whole numbers: what is less than that is rounding."""
+"""Judgments are whole numbers: smaller differences are rounding."""
 
 _ROUNDS = 40  # of finding cycles: no graph of public judgments needs 10
 _CYCLES = 5_000  # about as many as a programme of seconds has
@@ -54,7 +54,7 @@ class Cycles:
 
     @property
     def least(self) -> int:
-        """How many judgments every order of all vertices contradicts, at least."""
+        """Lower bound of the judgments that every order of all vertices contradicts."""
         return int(np.ceil(self.weights.sum() - NEAR))
 
 

@@ -1,4 +1,4 @@
-"""Panels: how reliable judges are, without labels, and what they say together."""
+"""Panels: reliabilities of judges without labels, and their joint judgments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from pgcjax.judging.fit import fit
 from pgcjax.judging.votes import read_judgments
 
 POOLED = 10.0
-"""Votes of the average judge that each judge is taken to have given before its own:
-who gave few is no expert, and no fool, for it."""
+"""Prior votes of the average judge, added to those of each judge: few votes make a
+judge neither an expert nor a fool."""
 
 _STEPS, _NEAR = 1000, 1e-6  # of the expectation-maximisation
 _LEAST = 0.01  # of a vote, so that no answer is impossible
@@ -29,7 +29,7 @@ _SHARES = _SHARES / _SHARES.sum()  # of a normal distribution at the nodes
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(Result):
-    """How reliable judges are, and their joint judgments.
+    """Reliabilities of judges, and their joint judgments.
 
     Attributes:
         table: a row for each judge: judge, votes, reliability (the probability to
@@ -63,7 +63,7 @@ def panel(
     *,
     judges: Sequence[str] | None = None,
 ) -> Panel:
-    """Estimate how reliable each judge is without labels, and what all say together.
+    """Estimate reliabilities of judges without labels, and their joint judgments.
 
     Args:
         preferences: as of `read_preferences`, with a column judge.

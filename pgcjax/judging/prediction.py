@@ -1,4 +1,4 @@
-"""Conditional grades predicted from grades in isolation, and how well that goes."""
+"""Conditional grades predicted from grades in isolation, with their accuracy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ the document itself."""
 
 @dataclass(frozen=True, kw_only=True)
 class ContextPrediction(Result):
-    """Conditional grades predicted from grades in isolation, and how good they are.
+    """Conditional grades predicted from grades in isolation, and their accuracy.
 
     `evaluate(context=…)` takes it: measures with `missing=predicted` then use it.
 
@@ -67,7 +67,7 @@ def predict_context(
     groups: str = "query",
     seed: int = 0,
 ) -> ContextPrediction:
-    """Predict conditional grades from the two grades in isolation; say how well.
+    """Predict conditional grades from the two grades in isolation, with their accuracy.
 
     Each fold is predicted by what was learnt from the others. Pairs of documents that
     have no grade in isolation are left out.
@@ -120,7 +120,7 @@ def predict_context(
 def _accuracies(
     pairs: pd.DataFrame, fold: Int64[np.ndarray, " rows"], guess: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Measure how often each method is right, in all and by fold."""
+    """Compute the accuracy of each method, in all and by fold."""
     right = {m: guess[m] == pairs["conditional"] for m in METHODS}
     rows = [(m, float(x.mean()), int(x.sum()), len(x)) for m, x in right.items()]
     table = pd.DataFrame({"query_id": pairs["query_id"], "fold": fold, **right})
@@ -180,8 +180,8 @@ def predicted_grades(
     pairs = conditional_grades(qrels, context)
     if pairs.empty:
         raise DataError(
-            "no conditional grade is of two documents that the qrels grade: there is "
-            "nothing to learn from",
+            "the qrels grade both documents of no conditional grade: there are no "
+            "training data",
             where="context",
             mend="Do both name queries and documents in the same way?",
         )
@@ -261,8 +261,8 @@ def deal(
         number, noun = len(pairs), "pairs"
     if number < 2:
         raise DataError(
-            f"expected conditional grades of at least two {noun} to learn from some "
-            f"and to test on others, found {number}",
+            f"expected conditional grades of at least two {noun} to train on some and "
+            f"test on others, found {number}",
             where="context",
             mend="Collect more" + (", or let groups be pair." * (groups == "query")),
         )
@@ -298,17 +298,20 @@ def held_out(
 
 def accuracy_note(qrels: pd.DataFrame, context: pd.DataFrame) -> str:
     """Write in a line how well the default regression and both baselines predict."""
-    subject = "grades that nobody gave after the previous document are predicted"
+    subject = "missing conditional grades are predicted"
     pairs = conditional_grades(qrels, context)
     if pairs["query_id"].nunique() < 2:
-        return f"{subject}; how well is not known: that takes grades of two queries"
+        return (
+            f"{subject}; their accuracy is unknown: an estimate takes grades of "
+            "two queries"
+        )
     guess = held_out(pairs, deal(pairs))
     shares = [float((guess[m] == pairs["conditional"]).mean()) for m in METHODS]
     right, same, most = (f"{100 * share:.1f} %" for share in shares)
     return (
-        f"{subject}; of {len(pairs)} that were given, held out query by query, {right} "
-        f"are predicted right; {same} are the grade in isolation, {most} the most "
-        "frequent one"
+        f"{subject}; cross-validated by query on {len(pairs)} given grades, "
+        f"{right} are predicted correctly; {same} equal the grade in isolation, {most} "
+        "the most frequent one"
     )
 
 

@@ -1,4 +1,4 @@
-"""How strong are preferences, and how long do they take, as relevance differs?"""
+"""Strength of preferences, and judging times, by difference of relevance."""
 
 import warnings
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ GAPS = 10  # intervals of the relevance gap, or fewer if it takes fewer values
 
 @dataclass(frozen=True, kw_only=True)
 class Strength(Result):
-    """How strongly judges prefer the document of higher relevance, B, to the other, A.
+    """Strength of judges' preferences for the document of higher relevance, B, over A.
 
     Attributes:
         table: a row for each of `strength` and, where times are known, `seconds`, with

@@ -106,7 +106,7 @@ class Swayed:
             except UsageError as error:
                 why = str(error)
             if fit and not fit.converged:
-                why = "it tells all votes"
+                why = "it predicts every vote"
         if fit is None or why:
             yield from (not_asked(probe, size, why, name) for name in of)
             return

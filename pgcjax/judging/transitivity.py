@@ -1,4 +1,4 @@
-"""Are judgments transitive?"""
+"""Transitivity of judgments."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -57,7 +57,7 @@ def transitivity(
     else:
         named = votes.judge >= 0
         if not named.any():
-            raise UsageError("no judgment names its judge: ask of the majority")
+            raise UsageError("no judgment names its judge: use the majority")
         pair, sign, group = (x[named] for x in (votes.pair, votes.sign, votes.judge))
         names = list(votes.judges)
     triples, transitive = count_triples(votes.pairs, pair, sign, group, len(names))

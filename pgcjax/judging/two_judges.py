@@ -1,4 +1,4 @@
-"""Two judges, or two versions of one: how far they agree, and what sways one more."""
+"""Two judges, or two versions of one: agreement, and differences in bias."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _BLOCKS = 50  # groups of clusters of which one at a time is left out
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeComparison(Result):
-    """How far two judges agree, and how they differ, on the pairs that both judged.
+    """Agreement and differences of two judges on the pairs that both judged.
 
     Attributes:
         table: a row for each statistic: statistic, a and b (its value for each judge,
@@ -333,7 +333,7 @@ def _difference(
             return _row(not_asked(name, size, f"{who}: {why}"), a, b)
     whole = _contrast(name, found)
     if not left or len(left) < 2 or not np.isfinite([whole, *left]).all():
-        few = "too few votes to tell how sure the difference is"
+        few = "too few votes for an interval of the difference"
         return _row(not_asked(name, size, few), a, b)
     n = len(left)
     error = sqrt((n - 1) * float(np.var(left)))

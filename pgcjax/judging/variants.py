@@ -1,4 +1,4 @@
-"""Judgments as they might have been: how often each vote counts, in each variant.
+"""Variants of the judgments: how often each vote counts, in each variant.
 
 A variant is the judgments with other weights: `weights[variant, vote]`, and a name for
 each variant. Votes are drawn again, left out, fewer, or one more. Each function here
@@ -95,7 +95,7 @@ class QueryVotes:
 
 
 class Variants(NamedTuple):
-    """Judgments as they might have been.
+    """Variants of the judgments.
 
     Attributes:
         names: of the variants.
@@ -214,7 +214,7 @@ def kept_judgments(votes: QueryVotes, share: float, query: str) -> int:
 
 
 class Owners(NamedTuple):
-    """Who has the votes: judges, or runs that alone brought a document to be judged.
+    """Owners of the votes: judges, or runs that alone contributed a document.
 
     Attributes:
         names: the owners, ascending.

@@ -68,8 +68,8 @@ def encode(
     options = tuple(dict.fromkeys(n for n in names.values() if n is not None))
     if len(options) > MOST_OPTIONS:
         raise UsageError(
-            f"preferences say {len(options)} different things, too many for options: "
-            "group them, by sign for instance"
+            f"preferences have {len(options)} different values, too many for options: "
+            "group them, for instance by sign"
         )
     place = {name: i for i, name in enumerate(options)}
     mirrored = np.arange(len(options))
@@ -77,8 +77,8 @@ def encode(
         both = {(n, name_of(-v)) for v, n in names.items() if n is not None}
         if len(both) > len(options) or any(other is None for _, other in both):
             raise UsageError(
-                f"the grouping is not the same both ways round: {sorted(options)}; "
-                "give each preference and its negative, or use sides given"
+                f"the grouping is not symmetric: {sorted(options)}; give each "
+                "preference and its negative, or use sides given"
             )
         for one, other in both:
             mirrored[place[one]] = place[str(other)]
@@ -211,7 +211,9 @@ def collect(
     """
     check_choice("sides", sides, SIDES)
     if bad and sides == "given":
-        raise UsageError("what bad documents imply has no sides: use sides any")
+        raise UsageError(
+            "preferences that bad documents imply have no sides: use sides any"
+        )
     table, notes = _with_bad(read_judgments(preferences, judges), bad)
     if sides == "given":
         table = _first_first(table)
@@ -233,7 +235,7 @@ def collect(
     counting, clashes = _once(pair, judge, option, counting)
     if clashes:
         n = counted(clashes, "time")
-        notes.append(f"left out: what a judge says who contradicts himself, {n}")
+        notes.append(f"left out: judgments by which a judge contradicts himself, {n}")
     columns = pair, option, np.nan_to_num(np.sign(value)).astype(np.int64)
     order = np.lexsort((option, judge, pair))
     votes = (x[order[counting[order]]] for x in (*columns, judge, weight))

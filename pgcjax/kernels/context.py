@@ -1,4 +1,4 @@
-"""What documents gain right after others: looked up by pairs."""
+"""Conditional gains of documents right after others: looked up by pairs."""
 
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ from pgcjax.later import Array, jnp
 
 
 class PairGains(NamedTuple):
-    """What documents gain right after others, for the pairs that were judged.
+    """Conditional gains of documents right after others, for judged pairs.
 
     Attributes:
         size: n, the number of documents.
@@ -24,7 +24,7 @@ class PairGains(NamedTuple):
 
 
 class ContextGains(NamedTuple):
-    """What a measure of conditional grades needs of a query.
+    """Data of a query for measures of conditional grades.
 
     Attributes:
         gain: of each document on its own.

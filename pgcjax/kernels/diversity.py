@@ -16,7 +16,7 @@ Gain = Float[Array, "m w"]
 
 
 class Served(NamedTuple):
-    """Which intents the documents of a query serve.
+    """Intents that the documents of a query serve.
 
     Attributes:
         relevance: grade of each document for each intent; 0 if it is not relevant.
@@ -28,7 +28,7 @@ class Served(NamedTuple):
 
 
 class Novelty(NamedTuple):
-    """What measures of novelty need of a query.
+    """Data of a query for measures of novelty.
 
     Attributes:
         relevance: as of `Served`.
@@ -42,7 +42,7 @@ class Novelty(NamedTuple):
 
 
 class Effective(NamedTuple):
-    """What effective precision needs of a query.
+    """Data of a query for effective precision.
 
     Attributes:
         relevance: as of `Served`.
@@ -56,7 +56,7 @@ class Effective(NamedTuple):
 
 
 class IntentGains(NamedTuple):
-    """What measures need of a query that score each intent by itself.
+    """Data of a query for measures that score each intent by itself.
 
     Attributes:
         gain: of each document, by intent.
@@ -73,7 +73,7 @@ class IntentGains(NamedTuple):
 
 
 class GlobalGains(NamedTuple):
-    """What measures need of a query that add gains up over intents by run.
+    """Data of a query for measures that add gains up over intents by run.
 
     Attributes:
         gain: of each document, by intent, times the weight of the intent.

@@ -21,7 +21,7 @@ from pgcjax.later import Array, jnp
 
 
 class IdealList(NamedTuple):
-    """What a measure needs of each rank of the ideal list.
+    """Data of each rank of the ideal list.
 
     Attributes:
         cumulative: at ranks 1..m, such as cg*.
@@ -35,7 +35,7 @@ class IdealList(NamedTuple):
 
 
 class QueryGains(NamedTuple):
-    """What a graded measure needs of a query.
+    """Data of a query for graded measures.
 
     Attributes:
         gain: of each document.
@@ -142,7 +142,7 @@ def blended_first(
 def beside_ideal(
     gain: Float[Array, " w"], ranked: RankedList, ideal: IdealList
 ) -> Float[Array, ""]:
-    """Discount gains by how far the run's gain is behind what it could be: G.
+    """Discount gains by the lag of the run's gain behind the ideal list: G.
 
     `ideal.cumulative` is what each rank of the ideal list gains, but at least 1, added
     up; a rank further down adds 1. `ideal.most` is what all documents gain.
@@ -227,7 +227,7 @@ def share(gain: Float[Array, " w"], ranked: RankedList, of: Array) -> Float[Arra
 
 
 def residual(gain: Float[Array, " w"], ranked: RankedList) -> Float[Array, ""]:
-    """Return the weight of all ranks but those of judged documents: what RBP may gain.
+    """Return the weight of all ranks without a judged document: the residual of RBP.
 
     A judged document gains 1; the weights of all ranks add up to 1.
 

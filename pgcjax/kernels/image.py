@@ -62,7 +62,7 @@ def packed_overlap(
     *,
     where: Bool[Array, " n"],
 ) -> Int64[Array, ""]:
-    """Do what `peeled_overlap` does, by the words of `peel_packed.peeled_overlap`.
+    """Compute `peeled_overlap` by the words of `peel_packed.peeled_overlap`.
 
     A list with ties needs the whole ideal ranking: here each step writes the key of
     what it placed, and the overlap is added at the end.

@@ -13,7 +13,7 @@ ONE_SUBGROUP, SUBGROUPS = 1, 2
 
 
 class GroupCounts(NamedTuple):
-    """What the groups of a query say of their documents: a row for each of both.
+    """Documents of the judgment groups of a query: a row for each of both.
 
     Attributes:
         vertex: of each row, the document; rows of a group follow one another, with

@@ -18,7 +18,7 @@ SINK, SOURCE, MOST = 1, 2, 3
 
 
 class PeelStep(NamedTuple):
-    """Which vertex a step of the peel placed, and why.
+    """Vertex that a step of the peel placed, and the rule that placed it.
 
     Attributes:
         vertex: the vertex.

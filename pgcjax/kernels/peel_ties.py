@@ -32,7 +32,7 @@ class PeelState(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """Where a peel stopped.
+    """State at which a peel stopped.
 
     Attributes:
         state: what is left.

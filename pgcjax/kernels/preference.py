@@ -29,7 +29,7 @@ from pgcjax.later import Array, jnp
 
 
 class PairCounts(NamedTuple):
-    """How often the pairs of a query's documents were judged, each pair once.
+    """Counts of the judgments on pairs of a query's documents, each pair once.
 
     Attributes:
         first: of each pair, the document with the lower number.
@@ -47,7 +47,7 @@ class PairCounts(NamedTuple):
 
 
 class JudgeCounts(NamedTuple):
-    """How often each judge judged pairs: the pairs of one judge after those of another.
+    """Counts of each judge's judgments on pairs: one judge's pairs after another's.
 
     Attributes:
         pairs: of all judges.

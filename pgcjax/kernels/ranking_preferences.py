@@ -1,4 +1,4 @@
-"""Which of two rankings is preferred, by the ranks of relevant documents in both.
+"""Preferences between two rankings, by the ranks of relevant documents in both.
 
 `x` and `y` `[m]` are these ranks, from 1 and ascending: `x[i]` is where the one ranking
 has its relevant document number i + 1, `ABSENT` if it has fewer. Padding is `ABSENT` in
@@ -17,7 +17,7 @@ Ranks = Int[Array, " m"]
 
 
 class Differences(NamedTuple):
-    """Where two rankings differ.
+    """Places at which two rankings differ.
 
     Attributes:
         sums: `[]` each: of the weights of the places where the first ranking is ahead,

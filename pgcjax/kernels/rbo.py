@@ -8,7 +8,7 @@ from jaxtyping import Bool, Int, Int64
 from pgcjax.later import Array, jnp
 
 UNIT = 2.0**-62
-"""What a whole weight of 1 counts, so that every sum of weights fits 63 bits."""
+"""Fixed-point value of a weight of 1, so that every sum of weights fits 63 bits."""
 
 _ONE = 1 << 256  # 1 in the fixed-point arithmetic in which weights are computed
 

@@ -94,7 +94,7 @@ class Ranking(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What `bounds` needs of a pair of rankings, of s and n >= s documents.
+    """Data of a pair of rankings for `bounds`, of s and n >= s documents.
 
     Attributes:
         seen: weights of depths to n by the agreement that was seen, in `UNIT`s.

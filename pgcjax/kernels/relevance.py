@@ -23,7 +23,7 @@ LEVELS = 11
 """Levels of recall of `averaged_levels`: 0, 0.1, …, 1."""
 
 EPSILON = 1e-5
-"""What `inferred` adds to counts, as trec_eval's INFAP_EPSILON."""
+"""Constant that `inferred` adds to counts, as trec_eval's INFAP_EPSILON."""
 
 
 class JudgedDocs(NamedTuple):

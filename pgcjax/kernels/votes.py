@@ -68,7 +68,7 @@ class Point(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """What a set says of what sets share, its own strengths following.
+    """Likelihood of shared parameters by a set, whose own strengths follow them.
 
     Attributes:
         strength: the most likely ones.
@@ -84,7 +84,7 @@ class Parts(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """Which parameters the model has.
+    """Parameters of the model.
 
     Attributes:
         ties: whether ties are answers (τ); else each is half a vote for either item.

@@ -191,7 +191,7 @@ BETWEEN: dict[str, BetweenRankings] = {
     measure.name: measure
     for measure in (RPP(), LexiPrecision(), ReciprocalLexiPrecision(), LexiRecall())
 }
-"""By name. Only `prefer` takes them: a run has no score by itself."""
+"""Measures of two rankings by name. Only `prefer` takes them: a run has no score."""
 
 
 def _of_intents(

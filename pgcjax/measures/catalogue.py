@@ -31,7 +31,7 @@ PRESETS: dict[str, tuple[str, ...]] = {
 """Names of several measures: of trec_eval, those that it prints by default."""
 
 GROUP = "pgcjax.measures"
-"""The group of entry points with which a package brings measures along."""
+"""Group of entry points by which a package provides measures."""
 
 
 @cache
@@ -75,7 +75,7 @@ def register(*chosen: Measure) -> None:
 
 
 def _place(measure: Measure) -> tuple[str, str]:
-    """Where its class stands: a cell of a notebook that runs again makes it again."""
+    """Place of its class: a cell of a notebook that runs again makes it again."""
     return type(measure).__module__, type(measure).__qualname__
 
 
@@ -99,7 +99,7 @@ _known = cache(built_in)
 
 
 def register_installed() -> None:
-    """Register what installed packages bring, but with a warning what has a defect."""
+    """Register measures of installed packages; warn of defective ones."""
     for entry in sorted(entry_points(group=GROUP)):
         try:
             value = entry.load()
@@ -108,8 +108,8 @@ def register_installed() -> None:
             package = entry.dist.name if entry.dist else entry.module
             cause = " ".join(f"{type(error).__name__}: {error}".split())
             warnings.warn(
-                f"package {package}: measures of {entry.value} are left out, by "
-                f"{cause}. Mend or uninstall the package",
+                f"package {package}: measures of {entry.value} are left out, because "
+                f"of {cause}. Mend or uninstall the package",
                 DataWarning,
                 stacklevel=3,
             )

@@ -206,13 +206,14 @@ class PGC(GraphOverlap):
         ties, ideal = self.ties, self.ideal
         if ties == "doc_id" and (self.n, self.seed) != (PGC.n, PGC.seed):
             raise UsageError(
-                f"PGC(n={self.n},seed={self.seed}): n and seed are of ties=mean, min, "
-                "max or error"
+                f"PGC(n={self.n},seed={self.seed}): n and seed work only with "
+                "ties=mean, min, max or error"
             )
         if ideal != "greedy" and ties != "doc_id":
             raise UsageError(
-                f"PGC(ties={ties},ideal={ideal}): ties are of ideal=greedy: whatever "
-                "the order of documents that a run lacks, others score the same"
+                f"PGC(ties={ties},ideal={ideal}): ties work only with ideal=greedy: "
+                "scores by other ideals do not depend on the order of documents that "
+                "a run lacks"
             )
         if ideal not in ("greedy", "exact") and self.graph == "derived":
             raise UsageError(

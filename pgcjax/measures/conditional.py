@@ -158,7 +158,7 @@ def _levels(
     place = np.minimum(np.searchsorted(grades, level_grades), len(grades) - 1)
     if len(unknown := level_grades[grades[place] != level_grades]):
         raise DataError(
-            f"nothing is predicted of documents of grade {unknown[0]:g}",
+            f"there are no predictions for documents of grade {unknown[0]:g}",
             where="context",
             mend="Predict from qrels that have all grades.",
         )

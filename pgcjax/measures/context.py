@@ -39,8 +39,8 @@ class CCG(InContext, Formed):
         "grade, and a user may stop there all the same"
     )
     differs = (
-        "the paper takes equation 7 for equal to 6: u = 1, 0, 0, 0, 0 gives 5 by 7 "
-        "and 2.948459 by 6"
+        "the paper states that equation 7 is equal to 6: u = 1, 0, 0, 0, 0 gives 5 "
+        "by 7 and 2.948459 by 6"
     )
     cutoff = "must"
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # it imports scipy.optimize, a fifth of a second that few nee
 
 @dataclass(frozen=True)
 class ExactTensors(PeelTensors):
-    """What exact PGC scores: graphs, and how long to look for their optimal orders.
+    """Input of exact PGC: graphs, and limits of the search for their optimal orders.
 
     Attributes:
         states: most sets of documents to look at.

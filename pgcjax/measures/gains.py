@@ -33,8 +33,8 @@ Gain = Annotated[
 Beta = Annotated[
     float,
     Parameter(
-        "weight of gains against counts, a number from 0 up; 0 takes all relevant "
-        "documents for equal",
+        "weight of gains against counts, a number from 0 up; 0 treats all relevant "
+        "documents alike",
         valid=lambda beta: 0 <= beta < inf,
     ),
 ]

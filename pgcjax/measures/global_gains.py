@@ -70,7 +70,7 @@ class OfGlobalGains(OfIntents):
 
     @property
     def meaning(self) -> str:
-        """What it measures."""
+        """Meaning of the measure."""
         return f"{self.of.name} of global gains: those for all intents, by probability"
 
     @property
@@ -80,7 +80,7 @@ class OfGlobalGains(OfIntents):
 
     @property
     def differs(self) -> str:
-        """How it differs from NTCIREVAL."""
+        """Differences from NTCIREVAL."""
         name = f"{self.prefix}-{self.of.name}"
         without = "where all probability lies on intents without relevant documents, "
         without += f"{name} is 0" + (", and this gamma I-rec" if self.sharp else "")
@@ -142,7 +142,7 @@ class OfNewGains(OfGlobalGains):
 
     @property
     def meaning(self) -> str:
-        """What it measures."""
+        """Meaning of the measure."""
         more = "; navigational intents gain from their first document only"
         return super().meaning + more
 
@@ -177,7 +177,7 @@ class _Sharp(WithRecall):
 
     @property
     def meaning(self) -> str:
-        """What it measures."""
+        """Meaning of the measure."""
         return f"{self.prefix}-{self.of.name} mixed with intent recall (I-rec)"
 
     @property

@@ -1,4 +1,4 @@
-"""Which ranking PGC takes for ideal: peeled, optimal, or ordered by strengths."""
+"""Ideal rankings of PGC: peeled, optimal, or ordered by strengths."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class IntentAware(OfEachIntent):
 
     @property
     def meaning(self) -> str:
-        """What it measures."""
+        """Meaning of the measure."""
         return f"Intent-aware {self.of.name}: the mean over intents, by probability"
 
     @property
@@ -103,7 +103,7 @@ class IntentAware(OfEachIntent):
 
     @property
     def differs(self) -> str:
-        """How it differs from that of other tools."""
+        """Differences from the measure in other tools."""
         return _DIFFERS.get(self.of.name, "")
 
     @property

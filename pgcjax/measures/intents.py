@@ -1,4 +1,4 @@
-"""What measures of diversity have in common: their parameters, and what they read."""
+"""Common parts of measures of diversity: their parameters, and their input."""
 
 from collections.abc import Mapping
 from typing import Annotated

@@ -362,4 +362,4 @@ def warn_of_other_numbers(measures: Any) -> None:
 
 _LISTS = "`pgcjax measures --as ir_measures` lists all"
 SAID: set[str] = set()
-"""What this process has warned of."""
+"""Measures of which this process has warned."""

@@ -29,7 +29,7 @@ CUTOFF = "k"  # what `@10` is among the parameters: 10, or None without a cutoff
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a parameter of a measure means, and what it may be.
+    """Meaning and allowed values of a parameter of a measure.
 
     It annotates a field of a measure: `rel: Annotated[float, Parameter("…")] = 1.0`.
 
@@ -163,7 +163,7 @@ class Measure:
 
     @property
     def meaning(self) -> str:
-        """What it measures, in one line: the first paragraph of the docstring."""
+        """Meaning of the measure in one line: the first paragraph of the docstring."""
         text = (inspect.getdoc(type(self)) or "").partition("\n\n")[0]
         return " ".join(text.split()).removesuffix(".")
 

@@ -238,7 +238,7 @@ class TrecPreferences(OfPreferences):
 
     @property
     def meaning(self) -> str:
-        """What it measures."""
+        """Meaning of the measure."""
         which = {
             "": "; one of documents not retrieved fails",
             "_imp": "; of those of which a document was retrieved",
@@ -264,7 +264,7 @@ class TrecPreferences(OfPreferences):
 
     @property
     def among(self) -> str:
-        """Which pairs count."""
+        """Pairs that count."""
         return _ALL[self.variant]
 
     def kernel(self, run, pairs):
@@ -320,7 +320,7 @@ class Rnonrel(Measure):
 
     @property
     def meaning(self) -> str:
-        """What it measures."""
+        """Meaning of the measure."""
         return (
             "Share of preferences that the run fulfils, averaged over judges, of as "
             f"many {self._which}documents that are not relevant as relevant ones: by "
@@ -345,7 +345,7 @@ class Rnonrel(Measure):
 
     @property
     def differs(self) -> str:
-        """How it differs from a measure to compare runs by."""
+        """Differences from a measure that is fit to compare runs."""
         several = "a group of several subgroups has no such comparisons"
         if self.retrieved:
             several = (
@@ -397,7 +397,7 @@ class PreferenceCount(OfPreferences):
 
     @property
     def meaning(self) -> str:
-        """What it counts."""
+        """Preferences that are counted."""
         which = {
             "poss": "",
             "ful": " that the run fulfils",
@@ -448,7 +448,7 @@ class OfWins(OfPreferences, GraphKind):
 
     @property
     def meaning(self) -> str:
-        """What it measures."""
+        """Meaning of the measure."""
         return f"{self.of.name} of gains by preferences: a document's wins - losses"
 
     @property

@@ -1,1 +1,1 @@
-"""What other packages of the field take for their own; each needs its package."""
+"""Measures and readers as plug-ins of other packages; each needs its package."""

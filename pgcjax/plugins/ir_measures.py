@@ -67,7 +67,9 @@ class BoundMeasure(ir_measures.Measure):
 
     def __init__(self, measure: Measure, bound: Bound | None = None, name: str = ""):
         if "grids" in measure.needs:
-            raise UsageError(f"{measure} scores image grids, which ir_measures has not")
+            raise UsageError(
+                f"{measure} scores image grids, which ir_measures does not have"
+            )
         self.asked, self.bound = ir_names.unmistakable(measure), bound or Bound()
         self.name = name
         given = self.asked.given or ()
@@ -129,7 +131,7 @@ class BoundMeasure(ir_measures.Measure):
         sources = self.bound.sources
         each = [set(sources[kind]["query_id"]) for kind in self.needs & sources.keys()]
         if not each:
-            raise UsageError(f"{self} is bound to no judgments that it needs")
+            raise UsageError(f"{self} lacks the judgments that it needs")
         return sorted(set.intersection(*each))
 
     def aggregator(self) -> Any:
@@ -292,9 +294,9 @@ def _warn_of_unjudged(measure: BoundMeasure, queries: list[str]) -> None:
     if queries:
         _warn_once(
             f"{measure}: {counted(len(queries), 'query')} of the qrels, such as "
-            f"{queries[0]!r}, without judgments for it: NaN, which ir_measures leaves "
-            "out of the mean, and PyTerrier does not: keep the queries that "
-            f"{measure}.bind(…).queries lists"
+            f"{queries[0]!r}, have no judgments for it and score NaN, which "
+            "ir_measures leaves out of the mean, but PyTerrier does not: keep the "
+            f"queries that {measure}.bind(…).queries lists"
         )
 
 

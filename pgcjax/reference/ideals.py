@@ -13,7 +13,7 @@ from pgcjax.reference.pgc import judged, pgc_of
 from pgcjax.reference.rbo import rbo
 
 Votes = Mapping[tuple[str, str], float]
-"""How often one document was preferred to another."""
+"""Number of times that one document was preferred to another."""
 
 Strengths = dict[str, float]
 

@@ -97,11 +97,12 @@ def _introduction(table: pd.DataFrame, board: Standings) -> Section:
     rivals = int((board.table["rank_low"] == 1).sum()) - 1
     near = f"{rivals} more can be first" if rivals else "no other one can be first"
     ranks = (
-        f"Ranks from low to high are those that a system may have: with "
+        "A system may have the ranks from low to high: with "
         f"{100 * board.metadata['level']:g} % confidence all of them hold at once. "
         f"{first} is first; {near}."
         if confident
-        else f"{first} is first. How sure that is needs votes on {CLUSTERS} queries."
+        else f"{first} is first. How certain this is cannot be estimated from fewer "
+        f"than {CLUSTERS} queries."
     )
     return Section(
         "What this page shows",
@@ -183,7 +184,7 @@ def _flips(table: pd.DataFrame) -> list[Section]:
 
 
 def _audit(table: pd.DataFrame, progress: Progress | None) -> list[Section]:
-    """Show what an audit tells of the judges: those probes that could be asked."""
+    """Show the audit of the judges: the probes that have a result."""
     found = audit(table, progress=progress)
     rows = found.table[found.table["estimate"].notna()]
     if rows.empty:
@@ -208,7 +209,7 @@ def two_judges(found: JudgeComparison, title: str | None = None) -> Page:
     absent = found.table[found.table["estimate"].isna()]
     numbers = table_of(
         known.rename(columns={"a": a, "b": b}),
-        "Estimates with 95 % intervals; of first and longer, odds and their ratio",
+        "Estimates with 95 % intervals; for first and longer, odds and their ratio",
     )
     why_not = [f"{row.statistic} is {row.verdict}" for row in absent.itertuples()]
     ranks = Picture("ranks", figures.figure(found, None, None), "Ranks by both judges.")

@@ -1,4 +1,4 @@
-"""The paper that plots are drawn on: its size, letters and colours, and its files."""
+"""Style of plots: size, fonts and colours; and files of figures."""
 
 import copy
 import io
@@ -52,7 +52,7 @@ _FIXED: dict[str, Any] = {
 
 
 class Style(NamedTuple):
-    """How one of several lines looks, in colour and in grey."""
+    """Style of one of several lines, in colour and in grey."""
 
     colour: str
     line: str

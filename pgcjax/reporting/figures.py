@@ -1,4 +1,4 @@
-"""Which figure each kind of findings has: `Result.plot` draws it."""
+"""Figures of each kind of findings: `Result.plot` draws them."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any

@@ -113,7 +113,7 @@ def _sections(judged: JudgedQueries | None) -> list[tuple[str, list[Any]]]:
         parts: list[Any] = []
         for part in section.parts:
             parts.append(first_rows(part.frame, part.caption, _LONG))
-        why_not = f"Left out, as {section.why_not}." if section.why_not else ""
+        why_not = f"Left out, because {section.why_not}." if section.why_not else ""
         sections.append((section.title, [*parts, *section.notes, why_not]))
     return sections
 
@@ -172,7 +172,7 @@ def data_of(
 
 
 def _why(findings: Findings, reasons: Reasons) -> dict[str, Any]:
-    """Return what is known of why runs have scores."""
+    """Return explanations of the scores of runs."""
     columns = columns_of(reasons, findings)
     data: dict[str, Any] = {
         "notes": [printable(reasons.notes.get(name, "")) for name in findings.scores],

@@ -1,4 +1,4 @@
-"""What a page about scores shows, in words: for people who see such a page first."""
+"""Introduction to a page about scores, for people who see such a page first."""
 
 from collections.abc import Sequence
 
@@ -25,9 +25,9 @@ def introduction(findings: Findings, judging: str = "") -> list[str]:
     runs, queries = len(findings.runs), len(findings.queries)
     shown = (
         f"This page compares {counted(runs, 'run')} on {counted(queries, 'query')}. A "
-        "run is what one system answers: a ranking of documents for each query. Each "
-        f"ranking is scored by {counted(len(findings.scores), 'measure')}, and runs "
-        "are ordered by their mean score over queries."
+        "run is the output of one system: a ranking of documents for each query. "
+        f"Each ranking is scored by {counted(len(findings.scores), 'measure')}, and "
+        "runs are ordered by their mean score over queries."
     )
     without = (
         "The page was made of scores alone: it does not show the judgments behind them."
@@ -66,10 +66,10 @@ def judging_in_words(
         count = counted(len(table), "judgment")
         sentences.append(
             f"Judges compared documents in pairs: {count} on "
-            f"{counted(table['query_id'].nunique(), 'query')}{_judges(table)}. From "
-            "them follows an ideal ranking for each query and run, in which preferred "
-            "documents come first, and the run decides what the judgments leave open. "
-            "A measure of preferences says how near the run is to that ranking; the "
+            f"{counted(table['query_id'].nunique(), 'query')}{_judges(table)}. They "
+            "yield an ideal ranking for each query and run: preferred documents come "
+            "first, and the run decides any order that the judgments leave open. A "
+            "measure of preferences tells how close the run is to that ranking; the "
             "top counts most."
         )
     if qrels is not None:
@@ -78,8 +78,8 @@ def judging_in_words(
         count = counted(len(table), "document")
         sentences.append(
             f"Documents have grades: {count} of "
-            f"{counted(table['query_id'].nunique(), 'query')}, from "
-            f"{grades.min():g} to {grades.max():g}; the larger, the better."
+            f"{counted(table['query_id'].nunique(), 'query')}, from {grades.min():g} "
+            f"to {grades.max():g}; higher grades are better."
             if len(table)
             else "No query with scores has grades."
         )
@@ -99,34 +99,34 @@ def _significance(findings: Findings) -> str:
     correction = comparison.metadata["correction"]
     if how["test"] in FAMILY or correction == "holm":
         risk = (
-            "if no two runs were different, the chance to call even one of all pairs "
+            "if no two runs differed, the probability of calling any pair "
             f"different would be at most {alpha}"
         )
     elif correction == "bh":
         risk = f"of the pairs called different, {alpha} are expected not to be"
     else:
         risk = (
-            f"of pairs that are not different, about {alpha} are called so, as each "
-            "pair is tested by itself"
+            f"about {alpha} of the pairs that do not differ are called different, "
+            "because each pair is tested by itself"
         )
     return (
         "Other queries would have given other means. A difference is called "
-        "significant if chance in the choice of queries hardly explains it: "
-        f"{risk} ({comparison.tested}). It says nothing of how large a difference is, "
+        f"significant if chance in the choice of queries hardly explains it: {risk} "
+        f"({comparison.tested}). Significance does not show the size of a difference, "
         "and pairs that are not called different need not be equal."
     )
 
 
 def _intervals(findings: Findings) -> str:
     text = (
-        "Runs that share a letter do not differ significantly. The interval of a mean "
-        "says how far it may be from that over all such queries, at "
-        f"{100 * (1 - findings.how['alpha']):g} % (Student's t). Whether two runs "
-        "differ is not to be read from their intervals, but from the test of the pair."
+        "Runs that share a letter do not differ significantly. The interval of a "
+        "mean says how far it may be from that over all such queries, at "
+        f"{100 * (1 - findings.how['alpha']):g} % (Student's t). The test of a pair, "
+        "not the intervals of its runs, shows whether the two differ."
     )
     if findings.uncertainty:
         text += (
-            f" A second interval, tiers and ranks say how far the judgments carry: "
-            f"{findings.uncertainty.drawn_again} (centred)."
+            " A second interval, tiers and ranks show the uncertainty from the "
+            f"judgments: {findings.uncertainty.drawn_again} (centred)."
         )
     return text

@@ -1,4 +1,4 @@
-"""What judges do to the order of runs, as a part of a page about scores."""
+"""Effect of judges on the order of runs, as a section of a page about scores."""
 
 from collections.abc import Mapping
 from typing import Any

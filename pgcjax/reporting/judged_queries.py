@@ -186,7 +186,7 @@ def read(
     graphs = [by_query.get(query, nothing) for query in queries]
     if not any(map(len, graphs)):
         raise DataError(
-            f"are of queries {listed(list(by_query))}; scores are of "
+            f"are for queries {listed(list(by_query))}; scores are for "
             f"{listed(list(queries))}",
             where="judgments",
             mend="Give the judgments of these queries.",
@@ -239,7 +239,7 @@ def _ranks(
     names = [name for name in scored if name in place]
     if not names:
         raise DataError(
-            f"are called {listed(sorted(rankings.run_ids))}; scores are of "
+            f"are called {listed(sorted(rankings.run_ids))}; scores are for "
             f"{listed(list(scored))}",
             where="runs",
             mend="Name them as in the scores (name_by, --name-by).",

@@ -48,7 +48,7 @@ class Analysis:
 
 @dataclass(frozen=True)
 class Choices:
-    """What an analysis depends on; as of the functions of `pgcjax.stats`."""
+    """Parameters of an analysis, as of the functions of `pgcjax.stats`."""
 
     judges: Sequence[str] | None = None
     sides: str = "any"
@@ -124,13 +124,13 @@ def _agreement(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Analy
 def _transitivity(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Analysis:
     title, judges = "Transitivity", choices.judges
     table = transitivity(preferences, split=choices.split, judges=judges)
-    parts = [Part("transitivity", "Of what most votes say", table, ("judge", "kind"))]
+    parts = [Part("transitivity", "By majority vote", table, ("judge", "kind"))]
     if "judge" in preferences and preferences["judge"].notna().any():
         each = transitivity(preferences, of="judges", judges=judges)
         each = each[each["triples"] > 0]
         if len(each):
             keys = ("judge", "kind")
-            parts.append(Part("judges", "Of each judge", each, keys, long=True))
+            parts.append(Part("judges", "By judge", each, keys, long=True))
     if not sum(part.frame["triples"].sum() for part in parts):
         return Analysis(title, why_not="no three documents have all pairs judged")
     return Analysis(title, tuple(parts))
@@ -199,14 +199,16 @@ def _contradictions(
     parts = (
         Part(
             "all",
-            "Judgments that every order contradicts, and that the peel's does",
+            "Judgments that every order contradicts, and those that the peel's order "
+            "contradicts",
             pd.DataFrame([{"of": "all", **whole}]),
             ("of",),
         ),
         Part("queries", "By query", table, ("query_id",), long=True),
         Part(
             "judgments",
-            "Preferences that all orders contradict that contradict fewest judgments",
+            "Preferences contradicted by all orders that contradict the fewest "
+            "judgments",
             contradicted.contradicted.assign(
                 preferred=contradicted.contradicted["doc_id"]
                 + " > "
@@ -224,7 +226,7 @@ def lines(sections: Sequence[Analysis]) -> Iterator[str]:
     for i, section in enumerate(sections):
         yield from ([""] if i else [])
         if section.why_not:
-            yield f"{section.title}: left out, as {section.why_not}"
+            yield f"{section.title}: left out, because {section.why_not}"
             continue
         yield section.title
         for part in section.parts:
@@ -259,7 +261,7 @@ def _text(cell: object) -> str:
 
 
 def tidy(sections: Sequence[Analysis]) -> pd.DataFrame:
-    """Return all numbers as one table, a row for each, named by what they are of."""
+    """Return all numbers as one table, a row for each number and its names."""
     columns = ["analysis", "table", "subject", "item", "statistic", "value"]
     rows = []
     for section in sections:

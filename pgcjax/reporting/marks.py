@@ -1,4 +1,4 @@
-"""What stands beside the means of runs that were compared: which ones differ."""
+"""Marks beside the means of runs that were compared: which runs differ."""
 
 from string import ascii_lowercase
 

@@ -35,7 +35,7 @@ def say(message: str, always: bool = False) -> None:
 
 
 class ProgressDisplay:
-    """How far the stages of a job have come, shown on stderr.
+    """Progress of the stages of a job, shown on stderr.
 
     It is a context manager, whose `update` is a `pgcjax.errors.Progress`.
 

@@ -45,7 +45,7 @@ class Findings:
     judges: JudgeOrders | None = None
 
     def by_judgments(self, measure: str) -> pd.DataFrame | None:
-        """Compute how far the judgments carry, if there are replicates of a measure.
+        """Compute the uncertainty from judgments, if there are replicates of a measure.
 
         Returns:
             run_id, ascending; low and high of the interval of the mean; tier, rank_low
@@ -73,7 +73,7 @@ class Findings:
 
     @property
     def common(self) -> str:
-        """What to say of orders by two measures, if these have other queries."""
+        """Note on orders by two measures, if these have other queries."""
         sets = [{*one.query_ids} for one in self.scores.values()]
         both = set.intersection(*sets)
         if all(len(one) == len(both) for one in sets):
@@ -89,7 +89,7 @@ class Findings:
 
     @cached_property
     def discrimination(self) -> Discrimination:
-        """What `discriminate` would find, from the tests that were made already."""
+        """Findings of `discriminate`, from the tests that were made already."""
         columns = ["run_a", "run_b", "difference", "p_value", "p_adjusted"]
         pairs = [
             comparison.table[[*columns, "significant"]].assign(
@@ -179,7 +179,9 @@ def _check(uncertainty: Uncertainty, scores: Mapping[str, Matrix]) -> None:
     where, mend = "replicates", "Make both by one call of uncertainty."
     if not there:
         ours, theirs = (", ".join(names) for names in (scores, uncertainty.mean))
-        raise DataError(f"of {theirs}, and scores of {ours}", where=where, mend=mend)
+        raise DataError(
+            f"are by {theirs}, but scores are by {ours}", where=where, mend=mend
+        )
     for name in there:
         matrix, observed = scores[name], uncertainty.mean[name]
         other = {*matrix.run_ids} ^ {*uncertainty.run_ids}

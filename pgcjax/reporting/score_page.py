@@ -134,8 +134,8 @@ def _compared(findings: Findings) -> Section:
         Picture(
             "curves",
             plots.significance_curves(discrimination),
-            "p of all pairs of runs, sorted: the nearer to the origin, the more pairs "
-            f"a measure tells apart ({tested}).",
+            "p of all pairs of runs, sorted: the closer to the origin, the more "
+            f"pairs a measure separates ({tested}).",
         ),
         Picture(
             "overlaps",

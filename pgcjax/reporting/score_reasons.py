@@ -1,4 +1,4 @@
-"""Why runs have scores: explanations of some of them, beside a page about scores."""
+"""Explanations of some scores, beside a page about scores."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -134,13 +134,15 @@ def _explain(
         score = float(matrix.values[at])
         if not abs(explanation.score - score) <= _NEAR:
             return (
-                f"these judgments and runs give {run} {explanation.score:.4f} on query "
-                f"{query}, and the scores say {score:.4f}: they are of other "
-                "judgments, runs or parameters, and were not explained"
+                f"these judgments and runs give {run} {explanation.score:.4f} on "
+                f"query {query}, and the scores say {score:.4f}: they were made with "
+                "other judgments, runs or parameters, and are not explained"
             )
         rows += len(explanation.ideal)
         if rows > _ROWS:
-            return f"{counted(done - 1, 'score')} explained: there is room for no more"
+            return (
+                f"{counted(done - 1, 'score')} explained: the page has no room for more"
+            )
         made[measure, run, query] = explanation
         if progress:
             progress("explaining", done, len(chosen))

@@ -37,7 +37,7 @@ def show(table: TextTable, console: Console) -> None:
         drawn.add_row(*(_text(cell, "bold" if bold else "") for cell, bold in row))
     console.print(drawn)
     hidden = [column.name for column in table.columns[len(columns) :]]
-    narrow = f"Not shown, for want of room: {', '.join(hidden)}" if hidden else ""
+    narrow = f"Not shown, for lack of space: {', '.join(hidden)}" if hidden else ""
     for note in filter(None, [*table.notes, narrow]):
         console.print(_text(note))
 

@@ -1,1 +1,1 @@
-"""What computing needs of machines: devices, the loop of calls, processes."""
+"""Use of machines: devices, the loop of calls, processes."""

@@ -1,4 +1,4 @@
-"""Folders that only this user can have written to: what is in them decides results."""
+"""Folders that only this user can write to, because results depend on their content."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Processes of one job, which give each other bytes, and end together.
+"""Processes of one job, which exchange bytes, and end together.
 
 The first one listens, and the others connect to it. All say again and again that they
 are there, so that one which dies, or whose machine does, ends the job of all others.
@@ -125,7 +125,7 @@ class Processes:
             raise self._error
 
     def exchange(self, here: bytes) -> list[bytes]:
-        """Return every process what each of them gives.
+        """Return the bytes that each process gives, in every process.
 
         Raises:
             PgcjaxError: a process failed, or is gone.
@@ -211,6 +211,6 @@ class Processes:
     def _gone(self, number: int, problem: str) -> PgcjaxError:
         return PgcjaxError(
             f"process {number + 1} of {self.count} {problem} before the job was done. "
-            "Start all of them again, with --resume (journal= in Python) to go on with "
-            "what they kept"
+            "Restart all of them, with --resume (journal= in Python) to continue "
+            "from their finished work"
         )

@@ -1,4 +1,4 @@
-"""Do measures prefer the runs that people prefer, or that other measures prefer?"""
+"""Agreement of measures with people, or with other measures, on preferred runs."""
 
 import warnings
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def findings(table: Int[np.ndarray, "3 3"]) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement(Result):
-    """What measures prefer beside what people prefer.
+    """Preferences of measures beside those of people.
 
     Attributes:
         table: a row per measure: measure, threshold, and the columns of `findings`.

@@ -160,7 +160,7 @@ def by_measure(
     if len({tuple(m.query_ids) for m in one}) > 1:
         each = (f"{listed(of, 4)} {n}" for n, of in sizes.items())
         notes = (
-            f"measures have queries of their own: {'; '.join(each)}. missing shared "
+            f"measures have different queries: {'; '.join(each)}. missing shared "
             "compares them on the same",
         )
     return Matrices(names, of), notes
@@ -265,7 +265,7 @@ def _same_runs(one: list[matrix.Matrix], equal: bool = False) -> list[str]:
         for noun, names in odd.items():
             if names:
                 raise DataError(
-                    f"of {first.measure} and {other.measure}, only one has scores of "
+                    f"only one of {first.measure} and {other.measure} has scores of "
                     f"{noun} {min(names)!r}",
                     mend=_MENDS[noun],
                 )

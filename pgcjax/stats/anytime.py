@@ -1,4 +1,4 @@
-"""Findings that hold however often they are looked at, so that judging may stop.
+"""Results that are valid at any time, so that judging may stop early.
 
 Who bets against a claim begins with a capital of 1 and never owes anything. If the
 claim is true, the capital is expected not to grow, whatever is known by then; so the
@@ -213,7 +213,10 @@ def decide(
         raise DataError(
             f"query {order[0]!r}, the first in the order drawn by seed {seed}, has no "
             "judgments, but others have",
-            mend="Judge queries in the order drawn before any was judged: its --seed?",
+            mend=(
+                "Judge queries in the order that was drawn before any was judged; is "
+                "--seed the same?"
+            ),
         )
     taken = scores.loc[chosen, order[:count]]
     _check_range(taken, ceiling)
@@ -288,10 +291,10 @@ def _notes(decision: StoppingDecision, unused: int) -> tuple[str, ...]:
         place = "the best" if asked == 1 else f"among the {asked} best"
         lines = [f"open {after}: {left} may be {place}; judge next: {rest}"]
     lines.append(
-        f"wrong with a chance of at most {about['alpha']:g}, however often this is "
-        "looked at, if queries are judged in the order drawn by seed "
-        f"{about['seed']}, each wholly before it counts, and no score can be below 0 "
-        f"or above {about['ceiling']:g}"
+        f"wrong with a probability of at most {about['alpha']:g}, however often this "
+        "is inspected, if queries are judged in the order drawn by seed "
+        f"{about['seed']}, each completely before it counts, and no score can be "
+        f"below 0 or above {about['ceiling']:g}"
     )
     if unused:
         lines.append(f"{counted(unused, 'query')} judged out of turn: not used")

@@ -7,7 +7,7 @@ TESTS = ("max-t", "tukey", "bootstrap", "permutation", "t", "wilcoxon", "anova")
 """Tests of differences between runs."""
 
 RESAMPLES = {"max-t": 2000, "tukey": 5000, "bootstrap": 1000, "permutation": 10_000}
-"""How many by default, of tests that resample: as Sakai 2012; signs cost least."""
+"""Default numbers of resamples, by test: as Sakai 2012; signs cost least."""
 
 CORRECTIONS = ("none", "holm", "bh")
 """Corrections of p for many tests: Holm; Benjamini and Hochberg."""
@@ -22,7 +22,7 @@ SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Shares of the judgments, for how many are enough."""
 
 INCOMPLETE = ("error", "drop", "zero")
-"""What a query does that a run lacks: it is left out for all, or scores 0."""
+"""Treatments of a query that a run lacks: it is left out for all, or scores 0."""
 
 LACKING = ("shared", *INCOMPLETE)
 """The same, of several measures. `shared` leaves out what a whole measure lacks."""
@@ -51,7 +51,7 @@ PAIR_TESTS = ("bootstrap", "permutation", "t", "wilcoxon")
 """Tests of the preferences of a pair of runs, query by query."""
 
 RANKS = ("pairs", "windows")
-"""What bounds ranks: pairs that the test finds; of max-t also windows of runs."""
+"""Methods for bounds of ranks: significant pairs; for max-t also windows of runs."""
 
 CLAIMS = ("not-worse", "better", "equivalent")
 """On a new run against another, by the smallest difference that matters."""

@@ -1,4 +1,4 @@
-"""Does a judge lift the runs that were made with it above what people say of them?"""
+"""Tests whether a judge favours runs that were made with it, beside people's scores."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _COLUMNS += ["p_queries", "p_runs", "lifted"]
 
 @dataclass(frozen=True, kw_only=True)
 class Circularity(Result):
-    """How far a judge lifts some runs above what people say, compared with the others.
+    """Lift of some runs by a judge above people's scores, compared with other runs.
 
     Attributes:
         table: a row for each named run, and of several for all of them: run_id, judge
@@ -133,7 +133,7 @@ def _aligned(
         )
     if judge.measure and people.measure and judge.measure != people.measure:
         raise UsageError(
-            f"scores are of {judge.measure} by the judge, of {people.measure} by people"
+            f"the judge's scores are by {judge.measure}, people's by {people.measure}"
         )
     shared = sorted({*judge.query_ids} & {*people.query_ids})
     if len(shared) < 2:
@@ -252,7 +252,9 @@ def _ranks(
 def _in_words(table: pd.DataFrame, about: dict[str, Any]) -> str:
     """Write which runs are lifted."""
     lifted = table.loc[table["lifted"], "run_id"].tolist()
-    by = f"{counted(about['queries'], 'query')}, α = {about['alpha']:g} of all together"
+    by = (
+        f"{counted(about['queries'], 'query')}, α = {about['alpha']:g} for all together"
+    )
     of = counted(len(about["judge_runs"]), "run")
     found = f"lifted: {listed(lifted, 8)}" if lifted else "none is lifted"
     return f"of {of} made with the judge, {found} ({by})"

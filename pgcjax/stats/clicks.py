@@ -203,7 +203,7 @@ def correlate_queries(
     correlations = pd.DataFrame(rows, columns=[*columns, "queries", "undefined"])
     correlations.attrs["notes"] = []
     if left_out:
-        lack = "of a run left out that one of two measures lacks"
+        lack = "left out because one of two measures lacks its score for a run"
         note = f"{counted(left_out, 'query')} {lack}"
         correlations.attrs["notes"] = [note]
         warnings.warn(note, DataWarning, stacklevel=2)

@@ -139,7 +139,7 @@ def _checked_test(
             raise UsageError(f"{name} goes with test {held!r} alone, not {test!r}")
     check_choice("ranks", ranks, RANKS)
     if ranks != RANKS[0] and (test != "max-t" or baselines):
-        raise UsageError(f"ranks={ranks!r} are of all pairs, by test 'max-t' alone")
+        raise UsageError(f"ranks={ranks!r} compare all pairs, by test 'max-t' alone")
     return test
 
 
@@ -237,7 +237,7 @@ def _repeated(
     of_runs |= {"low": mean - half, "high": mean + half}
     columns = {"repeats": repeats.count.astype(int), "repeat_sd": repeats.deviation}
     single = [matrix.run_ids[i] for i in np.flatnonzero(repeats.count == 1)]
-    notes = ["of one run, and so taken for deterministic: " + listed(single)]
+    notes = ["with one run, and so treated as deterministic: " + listed(single)]
     more = {}, columns | {"query_sd": spread}, None
     return _Differences(made, of_pairs, of_runs, more, notes if single else ())
 
@@ -338,8 +338,9 @@ def _comparison(
     if both:
         power, width = (table[name].median() for name in ("lambda", "width_ratio"))
         notes.append(
-            f"human scores of {both.queries} of {both.model.shape[1]} queries; medians "
-            f"over pairs: λ {power:.2f}, intervals {width:.2f} as wide as by them alone"
+            f"human scores of {both.queries} of {both.model.shape[1]} queries; "
+            f"medians over pairs: λ {power:.2f}, intervals {width:.2f} as wide as by "
+            "human scores alone"
         )
     means, different, letters = differences.of_runs["mean"], None, ""
     if not settings["baselines"]:
@@ -421,7 +422,7 @@ def _mark(values: Values) -> str:
 def _notes(
     values: Values, table: pd.DataFrame, made: Decision, metadata: dict[str, Any]
 ) -> list[str]:
-    """Write what was found, what it depends on, and what it cannot show."""
+    """Write notes on the results, their conditions and their limits."""
     (runs, queries), outcome, alpha = values.shape, made.outcome, metadata["alpha"]
     noun = "cluster" if "clusters" in metadata else "query"
     significant, corrected = int(made.significant.sum()), made.correction != "none"
@@ -431,8 +432,8 @@ def _notes(
     ]
     if "collections" in metadata:
         notes.append(
-            f"means over {metadata['collections']} collections, of which other queries "
-            "are drawn: nothing is claimed of other collections"
+            f"means over {metadata['collections']} collections, whose queries are "
+            "resampled: the results do not extend to other collections"
         )
     if len(table) > 1 and (made.test in FAMILY or corrected):
         notes.append(
@@ -440,8 +441,8 @@ def _notes(
         )
     if made.test == "max-t" and queries < _QUERIES:
         notes.append(
-            f"fewer than {counted(_QUERIES, noun)}: max-t finds little, and was "
-            "simulated for 10 runs alone"
+            f"fewer than {counted(_QUERIES, noun)}: max-t has little power, and was "
+            "simulated for 10 runs only"
         )
     if made.test == "max-t" and runs > _RUNS:
         notes.append(f"more than {_RUNS} runs: levels of max-t were not simulated")
@@ -455,21 +456,21 @@ def _notes(
     least = float(made.least)
     if not significant and least >= alpha:
         notes.append(
-            f"no pair could be significant: by {counted(queries, noun)} the "
-            f"smallest p of {made.test} is {least:.4g}"
-            f"{', once corrected' if corrected else ''}; test max-t and t have no such "
-            "limit"
+            f"no pair could be significant: with {counted(queries, noun)} the "
+            f"smallest p of {made.test} is "
+            f"{least:.4g}{', once corrected' if corrected else ''}; test max-t and t "
+            "have no such limit"
         )
     held = made.significant & (table.low <= 0) & (table.high >= 0)
     if held.any():
         notes.append(
             f"{counted(int(held.sum()), 'significant pair')} with 0 in the interval: "
-            "these are simultaneous (Bonferroni), and Holm finds more than they show"
+            "intervals are simultaneous (Bonferroni), and Holm's correction finds more"
         )
     near = (table.p_value - alpha).abs() < 2 * table.p_error
     if near.any() and (table.p_value == table.p_adjusted).all():
         notes.append(
             f"{counted(int(near.sum()), 'pair')} within 2 Monte-Carlo standard errors "
-            f"of {alpha:g}: more resamples may decide otherwise"
+            f"of {alpha:g}: more resamples may change the decision"
         )
     return notes

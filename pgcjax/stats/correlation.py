@@ -1,4 +1,4 @@
-"""Do two measures order the runs alike? Rank correlations of system orderings."""
+"""Rank correlations of system orderings by two measures."""
 
 from collections.abc import Callable, Sequence
 from itertools import combinations, product

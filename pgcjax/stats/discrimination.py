@@ -1,4 +1,4 @@
-"""How many differences a measure can tell from chance, and which ones it gets right."""
+"""Discriminative power of measures, and how often each is right where two disagree."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

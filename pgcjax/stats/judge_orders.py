@@ -1,4 +1,4 @@
-"""Orders of runs by several judges: how alike they are, and what place explains."""
+"""Orders of runs by several judges: correlations, and the effect of place."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -72,7 +72,7 @@ class JudgeOrders(Result):
 
     @property
     def policies(self) -> list[str]:
-        """What votes in both orders were made of, `keep` first."""
+        """Treatments of votes in both orders, `keep` first."""
         return [p for p in FLIPS if any(p in of for of in self.boards.values())]
 
     def runs(self) -> pd.DataFrame:
@@ -174,7 +174,7 @@ class JudgeOrders(Result):
         seed: int = 0,
         progress: Progress | None = None,
     ) -> pd.DataFrame:
-        """Describe what votes that go with the place do to the order of the runs.
+        """Describe the effect of votes that follow the place on the order of the runs.
 
         A judge who has votes in both orders is compared with itself by `keep` and by
         another policy; and with each other judge by each policy of both. All rows of
@@ -291,8 +291,8 @@ class JudgeOrders(Result):
             )
         if not self.flipped:
             lines.append(
-                "no pair is known to be judged in both orders: what place does to the "
-                "order, these judgments do not say"
+                "no pair is known to be judged in both orders: these judgments do "
+                "not show the effect of place on the order"
             )
         return lines
 

@@ -181,7 +181,7 @@ def _orders(
     for key in others:
         if odd := runs[first] ^ runs[key]:
             raise DataError(
-                f"of {first} and {key}, only one has scores of run {min(odd)!r}",
+                f"only one of {first} and {key} has scores of run {min(odd)!r}",
                 mend="Complete the other, or drop it.",
             )
     return orders

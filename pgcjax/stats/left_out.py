@@ -1,4 +1,4 @@
-"""How far scores, order and significant pairs move without one judge, or one run."""
+"""Changes of scores, order and significant pairs without one judge, or one run."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple

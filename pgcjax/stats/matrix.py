@@ -204,7 +204,7 @@ class CheckedScores:
 def _completed(
     wide: pd.DataFrame, missing: str, lacked: Mapping[str, Sequence[str]], where: str
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Do what `missing` says with queries that runs lack, and say it in a note."""
+    """Apply `missing` to queries that runs lack, and add a note on them."""
     absent = np.asarray(wide.isna())
     if missing == "shared":  # what it scores no run for is left out by this measure
         there = np.flatnonzero(~absent.all(axis=0))

@@ -1,4 +1,4 @@
-"""How the scores of queries become one number: arithmetic and geometric means, sums.
+"""Means of the scores of queries: arithmetic and geometric means, and sums.
 
 A measure says it by its name, such as `AP(mean=geometric)`, so that files of scores do,
 too; measures that count are added up. A geometric mean is that of the scores raised to

@@ -34,7 +34,7 @@ _FEW = "low, high: no interval is known to hold for fewer than {} queries"
 
 
 class Drawing(NamedTuple):
-    """How correlations get intervals: of a bootstrap over queries.
+    """Settings of intervals of correlations, by a bootstrap over queries.
 
     Attributes:
         coefficients: names as of `correlation`.
@@ -212,7 +212,7 @@ class RunOrder:
         return DrawnSums.of(self.values, drawing.resamples, drawing.seed)
 
     def swapped(self, other: "RunOrder") -> Bool[np.ndarray, " pairs"]:
-        """Which pairs of runs another order turns round; a tie turns none."""
+        """Pairs of runs that another order reverses; a tie reverses none."""
         first, second = all_pairs(len(self.mean))
         a, b = levels(self.mean), levels(other.mean)
         return (a[first] - a[second]) * (b[first] - b[second]) < 0

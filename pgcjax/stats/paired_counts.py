@@ -15,8 +15,8 @@ LANES = 128
 """`bootstrap_bounds` takes a multiple of so many resamples."""
 
 OPEN = 2**11
-"""What `bootstrap_bounds` adds for a comparison that it cannot decide: more than all
-resamples of a block."""
+"""Number that `bootstrap_bounds` adds for a comparison that it cannot decide: more
+than all resamples of a block."""
 
 GROUP = 16
 """Pairs of which `largest_ratios` returns the largest."""

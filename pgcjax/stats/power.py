@@ -1,4 +1,4 @@
-"""How many queries a difference needs to be found, by a pilot's scores."""
+"""Number of queries that a test needs to detect a difference, by a pilot's scores."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -25,7 +25,7 @@ FAMILY = ("max-t", "tukey", "anova")
 """Tests whose p-values are for all pairs together already."""
 
 MOST_RESAMPLES = 500_000
-"""How many are made at most that nobody asked for."""
+"""Most resamples that are made by default."""
 
 _BEYOND = 2  # times as many as the least, if nobody says how many
 _ENUMERATED = 16  # queries up to which all sign flips are made
@@ -139,7 +139,7 @@ def check_decision(
     check_choice("correction", correction or "none", CORRECTIONS)
     tests.check_alpha(alpha)
     if test in FAMILY and correction not in (None, "none"):
-        raise UsageError(f"test {test!r} is for all pairs at once: correct it by none")
+        raise UsageError(f"test {test!r} covers all pairs at once: use correction none")
     if test not in RESAMPLES:
         return None
     count = RESAMPLES[test] if resamples is None else resamples
@@ -159,7 +159,7 @@ def check_decision(
             f"{subject}: no p can be below {alpha}; at least {least} are needed"
         )
     raise UsageError(
-        f"{subject}: of {pairs} pairs no p, corrected by {chosen}, can be below "
+        f"{subject}: with {pairs} pairs and correction {chosen}, no p can be below "
         f"{alpha} by fewer than resamples={least}; test 'max-t' needs few, and 't' none"
     )
 
@@ -282,7 +282,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Statistic:
-    """What a test computes of a block of resamples.
+    """Results of a test for a block of resamples.
 
     Attributes:
         scores: of all runs.

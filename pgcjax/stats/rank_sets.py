@@ -1,4 +1,4 @@
-"""Which ranks runs may have, all of them together: stepwise, over windows of runs.
+"""Ranks that runs may have, all of them together: stepwise, over windows of runs.
 
 Runs that are truly equal are next to each other in the order of means, up to chance. So
 a window, runs from one place of that order to another, is tested by the largest
@@ -233,7 +233,7 @@ def _largest(
     spread: Float64[np.ndarray, " resamples"],
     starts: Int[np.ndarray, " parts"],
 ) -> Maxima:
-    """Do as `largest_between`, at once."""
+    """Compute `largest_between` at once."""
     queries, count = int(weights[0].sum()), len(starts)
     means = weights @ x.T / queries
     squares = weights @ (x * x).T

@@ -137,7 +137,7 @@ class BothScores:
 
     @property
     def queries(self) -> int:
-        """How many people judged."""
+        """Number of queries that people judged."""
         return self.human.shape[1]
 
     def means(self) -> Rectified:
@@ -218,7 +218,8 @@ def read_human(
         raise UsageError(f"rectify: {error}") from None
     if human.measure and model.measure and human.measure != model.measure:
         raise UsageError(
-            f"rectify: scores are of {human.measure}, the model's of {model.measure}"
+            f"rectify: human scores are by {human.measure}, the model's by "
+            f"{model.measure}"
         )
     return human
 
@@ -250,7 +251,7 @@ def of_both(human: Matrix, model: Matrix, missing: str) -> tuple[Matrix, list[st
     notes = [f"human scores: {note}" for note in human.notes]
     if not shared:
         raise DataError(
-            f"human scores are of queries {listed(human.query_ids)}, the model's of "
+            f"human scores are for queries {listed(human.query_ids)}, the model's for "
             f"{listed(model.query_ids)}: none is in both",
             mend="Score the queries that people judged by the model, too.",
         )

@@ -31,7 +31,7 @@ _CACHED = 1024  # pairs at once on a CPU: their statistics stay in a core's cach
 _FEW = 32  # pairs at once, of those that bounds leave open
 
 Weights = Float64[np.ndarray, "queries resamples"]
-"""What each query counts in each resample: its multiplicity, or its sign."""
+"""Weight of each query in each resample: its multiplicity, or its sign."""
 
 
 @dataclass(frozen=True)

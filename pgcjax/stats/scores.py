@@ -111,7 +111,7 @@ class Scores(Result):
 
     @property
     def count(self) -> int:
-        """How many scores there are."""
+        """Number of scores."""
         return self.source.count if self.stored else len(self.table)
 
     @property

@@ -1,4 +1,4 @@
-"""How stable the order of runs is when there are fewer judgments."""
+"""Stability of the order of runs with fewer judgments."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -18,7 +18,7 @@ from pgcjax.judging.votes import read_judgments
 
 @dataclass(frozen=True, kw_only=True)
 class Standings(Result):
-    """What was compared, the best first; queries are taken together.
+    """Documents that were compared, the best first, over all queries.
 
     Attributes:
         table: doc_id; strength (log-odds), error, low and high (95 % by default); rank;

@@ -87,7 +87,7 @@ def _membership(
     if len(groups) < 2:
         noun = "queries" if member == "query_id" else "runs"
         mend = f"A test needs 2 {group}s or more."
-        raise DataError(f"all {noun} are of one {group}", where=group, mend=mend)
+        raise DataError(f"all {noun} belong to one {group}", where=group, mend=mend)
     return [*map(str, groups)], np.eye(len(groups))[number]
 
 

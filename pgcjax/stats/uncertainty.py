@@ -1,4 +1,4 @@
-"""How far the judgments carry: intervals of means, differences and ranks of runs."""
+"""Uncertainty from the judgments: intervals of means, differences and ranks."""
 
 import os
 from collections.abc import Iterator
@@ -160,7 +160,7 @@ class Uncertainty(Result):
         return rank_sets.leaderboard(self.run_ids, observed, apart)
 
     def tau(self, measure: str | None = None, *, alpha: float = 0.05) -> Tau:
-        """Return what τ of the order of the runs with that of a replicate is expected.
+        """Return the expected τ of the order of the runs with that of a replicate.
 
         Returns:
             The mean over replicates, and the percentiles of its interval; NaN if all
@@ -191,7 +191,7 @@ class Uncertainty(Result):
 
     @property
     def drawn_again(self) -> str:
-        """What was drawn, and how often, in words."""
+        """Description of the resampled units, and their number of replicates."""
         units = self.metadata["resample"]
         units = "queries and judgments" if units == "both" else units
         return f"{units} drawn again {self.metadata['replicates']} times"

@@ -55,7 +55,7 @@ class LevelGraphs(NamedTuple):
 
 
 class Form(NamedTuple):
-    """How a graph is laid out; graphs of one form share a program.
+    """Layout of a graph; graphs of one form share a program.
 
     Attributes:
         name: `levels`, `packed` or `wide`.

@@ -37,7 +37,7 @@ def conditional(qrels: pd.DataFrame, context: pd.DataFrame) -> Conditional:
     """Lay out canonical qrels and conditional grades.
 
     Raises:
-        DataError: no conditional grade is of a document that the qrels grade.
+        DataError: the qrels grade no document that has a conditional grade.
     """
     queries = sorted(set(qrels["query_id"].tolist()))
     by_query = _by_query(qrels, ["doc_id", "relevance"])
@@ -59,7 +59,7 @@ def conditional(qrels: pd.DataFrame, context: pd.DataFrame) -> Conditional:
         grades[query] = _not_below_0(grade)[by]
     if not matched:
         raise DataError(
-            "no conditional grade is of a document that the qrels grade",
+            "the qrels grade no document that has a conditional grade",
             where="context",
             mend="Do both name queries and documents in the same way?",
         )
@@ -93,7 +93,7 @@ def _notes(
         )
     if alone := int(inside.sum()) - matched:
         notes.append(
-            f"{counted(alone, 'conditional grade')} of a document without a grade of "
-            "its own, which counts as 0"
+            f"{counted(alone, 'conditional grade')} for a document without a grade in "
+            "the qrels, which counts as 0"
         )
     return tuple(notes)

@@ -74,7 +74,8 @@ ORDERS: dict[str, ExaminationOrder] = {
     ),
     "middle": ExaminationOrder(
         lambda c: c.row + np.abs(c.width // 2 - c.column),
-        "row + columns from the middle one, of two the right one, of the image's row",
+        "row + distance in columns from the middle (the right one of two) of the "
+        "image's row",
         "Luo 2021, 5.4.4",
     ),
     "middle-rows": ExaminationOrder(

@@ -89,7 +89,7 @@ class Retrieved:
 
     @property
     def count(self) -> Int64[np.ndarray, " runs"]:
-        """How many each run retrieved."""
+        """Number of documents that each run retrieved."""
         return np.diff(self.starts)
 
     @property

@@ -140,7 +140,7 @@ def _strictly_nearer(grid: np.ndarray, distance: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Pairs:
-    """What most votes say of the pairs of a query's documents.
+    """Majority votes on the pairs of a query's documents.
 
     Attributes:
         doc_ids: the documents that are in a judged pair, ascending.

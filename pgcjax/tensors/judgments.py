@@ -1,4 +1,4 @@
-"""Canonical tables of judgments, and what measures share that is made of them."""
+"""Canonical tables of judgments, and objects made of them that measures share."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import Future
@@ -53,7 +53,7 @@ class Judgments(Mapping[str, Any]):
         return self._call(self.__getitem__, make, kinds, options)
 
     def once_plain(self, make: Callable[..., T], *kinds: str, **options: Any) -> T:
-        """Do the same of what `columns` gives."""
+        """Call `make` with the tables of `columns`, or return what it made before."""
         return self._call(self.columns, make, kinds, options)
 
     def once_for(
@@ -116,7 +116,7 @@ class _Reads(Mapping[str, Any]):
 
 
 class _Alike:
-    """What was made for several parameters, each with those that it depends on."""
+    """Objects made for several parameters, each with those that it depends on."""
 
     def __init__(self):
         self._made: list[tuple[dict[str, Any], Any]] = []

@@ -1,4 +1,4 @@
-"""What measures make of judgments for the engine: one class for each kind of batch."""
+"""Tensors of measures for the engine: one class for each kind of batch."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from pgcjax.tensors.grids import Pairs
 
 @dataclass(frozen=True)
 class PeelTensors:
-    """What the peel scores: graphs, and weights of ranks.
+    """Input of the peel: graphs, and weights of ranks.
 
     Attributes:
         graphs: the judged documents of each query, queries ascending.
@@ -39,7 +39,7 @@ class PeelTensors:
 
 @dataclass(frozen=True)
 class TiedTensors(PeelTensors):
-    """What the peel scores by all orders of documents that were not retrieved.
+    """Input of the peel by all orders of documents that were not retrieved.
 
     Attributes:
         ties: which of their scores: `mean`, `min`, `max`, or the standard `error` of
@@ -61,15 +61,15 @@ class TiedTensors(PeelTensors):
             return ()
         mean = sum(self.errors) / len(self.errors)
         return (
-            f"ties={self.ties}: {len(self.errors):,} scores are of {self.n:,} drawn "
-            "orders, the others of all orders; standard error of the drawn means: "
+            f"ties={self.ties}: {len(self.errors):,} scores average {self.n:,} drawn "
+            "orders, the others all orders; standard error of the drawn means: "
             f"{mean:.5f} on average, {max(self.errors):.5f} at most",
         )
 
 
 @dataclass(frozen=True)
 class ListTensors:
-    """What a kernel of ranked lists scores: arrays about the documents of a query.
+    """Input of a kernel of ranked lists: arrays about the documents of a query.
 
     Attributes:
         docs: the documents of each query that count, ascending; queries ascending.
@@ -96,7 +96,7 @@ class ListTensors:
 
 @dataclass(frozen=True)
 class GridTensors:
-    """What a measure of image grids scores: graphs, or counts of pairs.
+    """Input of a measure of image grids: graphs, or counts of pairs.
 
     Attributes:
         docs: the judged images of each query, ascending; queries ascending.

@@ -1,4 +1,4 @@
-"""Padding: few sizes, and what stands where no document does."""
+"""Padding of arrays to few sizes."""
 
 import math
 from bisect import bisect_left

@@ -1,4 +1,4 @@
-"""Where runs have the relevant documents of a query: what rankings are compared by."""
+"""Ranks of the relevant documents of a query in runs: rankings are compared by them."""
 
 from __future__ import annotations
 

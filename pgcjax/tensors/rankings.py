@@ -47,7 +47,7 @@ class JudgedRanks:
 
     @property
     def has(self) -> Bool[np.ndarray, "runs queries"]:
-        """Which run answers which judged query."""
+        """Runs that answer each judged query."""
         return self.lengths > 0
 
     @property

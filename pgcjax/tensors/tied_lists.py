@@ -185,7 +185,7 @@ def of_groups(
         top += [first] * len(group)
         bottom += [len(docs)] * len(group)
     if not docs:
-        raise DataError(f"{name} is empty", mend="Nothing can be compared with it.")
+        raise DataError(f"{name} is empty", mend="Give at least one document.")
     try:
         numbered = [numbers.setdefault(doc, len(numbers)) for doc in docs]
     except TypeError:

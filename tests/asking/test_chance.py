@@ -70,12 +70,13 @@ def test_requests_are_drawn_and_answers_belong_to_them():
         runs, preferences=strange, **how, requests=1
     ).notes
     assert told[1] == (
-        "1 answer not used: not drawn, or after a draw that has none yet"
+        "1 answer not used: the pair was not drawn, or an earlier draw has no answer "
+        "yet"
     )
     alike = pd.concat([runs[runs.run_id == "x"].assign(run_id=r) for r in "xy"])
     none = pgcjax.judgments.next_by_chance(alike, **how)
     assert not len(none.table) and none.notes[1] == (
-        "nothing hangs on any pair: the runs rank these documents alike"
+        "no pair can change the result: the runs rank these documents alike"
     )
 
 

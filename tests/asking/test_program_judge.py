@@ -186,7 +186,7 @@ def test_bad_documents(tmp_path, stub):
     other = start(tmp_path / "other")
     done, _ = stub(other, answer)
     assert done.sent == PAIRS and {*done.aside} == {
-        "it says bad, and the tournament was started without bad",
+        "it calls a document bad, and the tournament was started without bad",
         "the query is decided already",
     }
     assert other.finish().top.equals(again.finish().top)
@@ -294,7 +294,7 @@ def test_progress_tells_calls_cost_and_what_is_left(
     assert of == [4, PAIRS] and stage.startswith(
         f"answers: {calls} calls, cost {paid / 2:g}, {paid * 700:,} tokens, about "
     )
-    assert stage.endswith(" s left of what is open now")
+    assert stage.endswith(" s left for the open requests")
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ TRY = (
         (lambda r: [None], "ended with status 7, 3 requests unanswered, 2 times", 6),
         (
             lambda r: [{"id": "x"}],
-            "21 answers in a row do not count; the last: no request waits for an "
+            "21 answers in a row were invalid; the last: no request waits for an "
             "answer with the id 'x'",
             None,
         ),

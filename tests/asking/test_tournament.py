@@ -89,7 +89,7 @@ def test_answers_that_do_not_count(tmp_path):
     assert [r["why"] for r in again.state.asides] == added.aside["why"].tolist()
     assert lines(again.state, "state") == [
         "1 query: 1 decided",
-        "7 answers counted, 6 kept aside, 0 missing in the open rounds",
+        "7 answers counted, 6 set aside, 0 missing in the open rounds",
         "judges disagreed on 2 pairs; 1 without a majority: ties",
         "next: pgcjax ask finish state -o top.qrels.txt",
     ]
@@ -233,7 +233,9 @@ def test_a_log_cut_at_any_byte_loads(tmp_path, answered):
         if {end, end + 1} & ends:
             again = pgcjax.ask.Tournament(tournament.folder)
         else:
-            with pytest.warns(DataWarning, match="log.jsonl: its last line was cut"):
+            with pytest.warns(
+                DataWarning, match="log.jsonl: its last line is incomplete"
+            ):
                 again = pgcjax.ask.Tournament(tournament.folder)
         with pytest.MonkeyPatch.context() as quiet:
             quiet.setattr(log, "warn_of_rest", lambda folder: None)
@@ -303,12 +305,11 @@ def unsealed(path) -> list[str]:
     [
         (
             lambda lines: [lines[0], lines[2]],
-            "2: does not follow from the log above it: query 'q' has no grades. ",
+            "2: contradicts the log above it: query 'q' has no grades. ",
         ),
         (
             lambda lines: [*lines, lines[-1]],
-            "4: does not follow from the log above it: the pair has its answers "
-            "already. ",
+            "4: contradicts the log above it: the pair has its answers already. ",
         ),
         (
             lambda lines: [lines[0], "[]", *lines[1:]],
@@ -316,8 +317,8 @@ def unsealed(path) -> list[str]:
         ),
         (
             lambda lines: [lines[0].replace('"procedure": 1', '"procedure": 0')],
-            " is of a tournament that this version of pgcjax cannot go on with. Its "
-            f"first line says which one can: {pgcjax.__version__}.",
+            " belongs to a tournament that this version of pgcjax cannot continue. "
+            f"Its first line names a version that can: {pgcjax.__version__}.",
         ),
         (
             lambda lines: [lines[0].replace("seed", "sead"), *lines[1:]],
@@ -333,12 +334,12 @@ def unsealed(path) -> list[str]:
         ),
         (
             lambda lines: [lines[0], '{"what": "grades", "query_id": 1, "grades": 2}'],
-            "2: does not follow from the log above it: lacks or has a wrong ",
+            "2: contradicts the log above it: lacks or has a wrong ",
         ),
         (
             lambda lines: [*lines[:2], lines[2].replace("preference", "prefers")],
-            "3: does not follow from the log above it: lacks or has a wrong "
-            "'preference'. Take the log back from a copy.",
+            "3: contradicts the log above it: lacks or has a wrong "
+            "'preference'. Restore the log from a copy.",
         ),
     ],
 )
@@ -411,27 +412,27 @@ def test_every_flipped_bit_of_a_log_is_found(logged):
 
 def test_lines_of_a_log_that_were_lost_or_moved(logged):
     lines = logged.read_bytes().splitlines(keepends=True)
-    mend = "Take the log back from a copy. Without one, "
-    waits = "what depended on these waits until their answers are added again."
+    mend = "Restore the log from a copy. Without one, "
+    waits = "results that depend on these wait until their answers are added again."
     for change, problem in (
         (
             lines[:4] + lines[5:],
-            "5: was line 6 of the log: 1 line above it lost. "
+            "5: was line 6 of the log: 1 line above it missing. "
             f"{mend}put 1 line {log.LOST} above it: {waits}",
         ),
         (
             lines[:3] + lines[5:],
-            "4: was line 6 of the log: 2 lines above it lost. "
+            "4: was line 6 of the log: 2 lines above it missing. "
             f"{mend}put 2 lines {log.LOST} above it: {waits}",
         ),
         (
             lines[:4] + lines[3:],
             "5: was line 4 of the log: 1 line above it too many. "
-            f"{mend}take out those that stand there twice.",
+            f"{mend}remove the lines that occur twice.",
         ),
         (
             lines[:3] + [lines[4], lines[3]] + lines[5:],
-            "4: was line 5 of the log: 1 line above it lost. ",
+            "4: was line 5 of the log: 1 line above it missing. ",
         ),
     ):
         logged.write_bytes(b"".join(change))
@@ -453,9 +454,9 @@ def test_a_tournament_goes_on_after_a_damaged_line(tmp_path, answered):
         with pytest.raises(DataError) as error:
             pgcjax.ask.Tournament(folder)
         assert str(error.value) == (
-            f"{own}:{i + 1}: is damaged: its checksum does not fit. Take the log back "
+            f"{own}:{i + 1}: is damaged: its checksum does not fit. Restore the log "
             f"from a copy. Without one, write {log.LOST} in the place of this line: "
-            "what depended on it waits until its answer is added again."
+            "results that depend on it wait until its answer is added again."
         )
         damaged[i] = log.LOST.encode()
         own.write_bytes(b"\n".join(damaged) + b"\n")
@@ -496,13 +497,13 @@ def test_pairs_that_another_program_drew(tmp_path):
     cycle = [f"q {a} {b} {a}\n" for a, b in zip("abcdef", "bcdefa", strict=True)]
     path.write_text("".join(cycle[:5]) + "r x y x\n")
     mend = (
-        "Add the answers of one whole round after the other; the rest of a round, "
-        "without --rounds (rounds=True in Python)."
+        "Add the answers of whole rounds, one round after the other; add the rest "
+        "of a round without --rounds (rounds=True in Python)."
     )
     with pytest.raises(DataError) as error:
         tournament.add(path, rounds=True)
     assert str(error.value) == (
-        f"{path}:1: the answers of query 'q' are not those of a round: document 'a' is "
+        f"{path}:1: the answers of query 'q' do not make up a round: document 'a' is "
         f"in 1 of the 2 comparisons that round 1 needs of it. {mend}"
     )
     path.write_text("".join(cycle).replace("q d e d", "q d e e"))
@@ -534,7 +535,7 @@ def test_answers_of_one_aspect(tmp_path):
         assert tournament.add(answers).counted == 1
     with (
         pgcjax.files.reading(flips="tie"),
-        pytest.raises(UsageError, match="flips goes"),
+        pytest.raises(UsageError, match="flips works"),
     ):
         tournament.add(answers)
 

@@ -43,8 +43,14 @@ def test_the_verb_writes_the_page(pgcjax, here, suffix):
     ("line", "text"),
     [
         ([], "Missing argument 'SCORES…', or --judgments FILE."),
-        (["--judgments", "votes.csv", "--top", "3"], "--top is not of a page of"),
-        (["--judgments", "votes.csv", "scores.csv"], "SCORES is not of a page of"),
+        (
+            ["--judgments", "votes.csv", "--top", "3"],
+            "--top does not apply to a page of",
+        ),
+        (
+            ["--judgments", "votes.csv", "scores.csv"],
+            "SCORES does not apply to a page of",
+        ),
         (["--judgments", "no.csv"], "no.csv"),
     ],
 )

@@ -46,7 +46,7 @@ def test_from_grades_to_grades(here, pgcjax, start):
     start()
     status = (
         "3 queries: 1 decided, 2 in round 1\n"
-        "0 answers counted, 0 kept aside, 29 missing in the open rounds\n"
+        "0 answers counted, 0 set aside, 29 missing in the open rounds\n"
         f"next: {NEXT}\n"
     )
     assert pgcjax("ask", "status", "state").out == status
@@ -68,7 +68,7 @@ def test_from_grades_to_grades(here, pgcjax, start):
     assert (
         done.err
         == "".join(
-            f"pgcjax: warning: answers.txt:{line}: kept aside: {pair}: {why}\n"
+            f"pgcjax: warning: answers.txt:{line}: set aside: {pair}: {why}\n"
             for line, pair, why in aside
         )
         + f"pgcjax: {PAIRS} answers counted\npgcjax: next: {END}\n"
@@ -178,14 +178,15 @@ def test_contradictions(here, pgcjax, start):
         ("requests state --at-once 0", "at_once: expected 1 or more, found 0"),
         (
             "finish state",
-            "state: 29 answers at least are missing. Ask for them, pgcjax ask requests "
-            "state; or finish what can be, --partial (partial=True in Python)",
+            "state: at least 29 answers missing. Ask for them, pgcjax ask requests "
+            "state; or finish the decided queries, --partial (partial=True in Python)",
         ),
         (
             "add state prefs.txt --rounds",
-            "prefs.txt:1: the answers of query 'q1' are not those of a round: document "
-            "'a' is not in round 1. Add the answers of one whole round after the "
-            "other; the rest of a round, without --rounds (rounds=True in Python).",
+            "prefs.txt:1: the answers of query 'q1' do not make up a round: document "
+            "'a' is not in round 1. Add the answers of whole rounds, one round after "
+            "the other; add the rest of a round without --rounds (rounds=True in "
+            "Python).",
         ),
         (
             "judge state --judge-command ./nothing",
@@ -224,8 +225,8 @@ def test_ids_with_blanks_need_a_table(here, pgcjax):
     assert pgcjax("ask", "add", "state", "tie.csv").code == 0
     done = pgcjax("ask", "finish", "state", "--votes", "votes.txt")
     assert done.err == (
-        "pgcjax: error: votes hold ties or bad documents, which clarke cannot: write "
-        "jelsas, or name a file .csv, .tsv, .jsonl or .parquet\n"
+        "pgcjax: error: votes hold ties or bad documents, which clarke cannot "
+        "express: write jelsas, or name a file .csv, .tsv, .jsonl or .parquet\n"
     )
 
 

@@ -110,18 +110,21 @@ def test_grades_and_votes_of_files(pgcjax, demo):
     "line, said",
     [
         ("judgments next runs", "Missing option '--prefs'."),
-        ("judgments next --by utility --alpha 0.1 runs", "--alpha is of --by chance"),
+        (
+            "judgments next --by utility --alpha 0.1 runs",
+            "--alpha works only with --by chance",
+        ),
         (
             "judgments next --by chance --replicates 9 runs",
-            "--replicates is of --by effect",
+            "--replicates works only with --by effect",
         ),
         (
             "judgments next --prefs preferences.csv --infer runs",
-            "--infer is of --by utility",
+            "--infer works only with --by utility",
         ),
         (
             "judgments next --by utility --seed 1 runs",
-            "--seed is of --by effect or chance",
+            "--seed works only with --by effect or chance",
         ),
         (
             "judgments next --by utility -m nDCG@10 runs",
@@ -129,7 +132,7 @@ def test_grades_and_votes_of_files(pgcjax, demo):
         ),
         (
             "judgments next --by utility -m PGC --may-tie runs",
-            "may_tie: of PGC where answers may be ties, no bound is known",
+            "may_tie: no bound of PGC is known if answers may be ties",
         ),
         (
             "judgments next --by utility --query nothing runs",

@@ -92,7 +92,7 @@ def test_what_is_refused(pgcjax, demo):
         ),
         (
             ("judgments", "enough", *judged, "--resume"),
-            "--resume needs -o FILE, beside which work is kept",
+            "--resume needs -o FILE: finished work is stored beside it",
         ),
         (
             ("judgments", "next", *judged, "--rows", "0"),

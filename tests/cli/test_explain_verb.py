@@ -86,10 +86,10 @@ def test_texts_are_shown_on_one_line(pgcjax, here):
     [
         (["--top", "0"], "--top 0: expected a number of rows, 1 or more"),
         (["-m", "PGC,Compat"], "explain takes one measure, not 2"),
-        (["--show", "steps"], "--show steps is of one run and --query ID"),
+        (["--show", "steps"], "--show steps needs one run and --query ID"),
         (
             ["--qrels", QRELS, "-m", "AP", "--show", "judgments"],
-            "AP: turning judgments round is of PGC of preferences alone",
+            "AP: turning judgments round works with PGC of preferences alone",
         ),
         (["--query", "no"], "query 'no' is not judged; there are q101, q102"),
         (["--other", "no.txt"], "there is no run 'no.txt'; there are alder"),

@@ -131,7 +131,7 @@ def test_what_is_left_out_is_said_in_a_line(pgcjax, here, scores):
     lost = table["measure"] == "Compat"
     table[~(lost & (table["query_id"] == query))].to_csv("short.csv", index=False)
     total = table["query_id"].nunique()
-    own = "measures have queries of their own: PGC 20; Compat 19. missing shared "
+    own = "measures have different queries: PGC 20; Compat 19. missing shared "
     own += "compares them on the same"
     for name, how, lacking in (
         ("gap.csv", ["--missing", "drop"], "oak lacks 1 query by PGC, Compat"),
@@ -163,11 +163,14 @@ def test_what_is_left_out_is_said_in_a_line(pgcjax, here, scores):
         ("compare scores.parquet", "scores of 2 measures: choose one of PGC, Compat"),
         ("compare none.csv", "none.csv: cannot read it: No such file or directory. C"),
         ("compare scores.parquet -m PGC --baseline x", "baseline 'x' is no run; there"),
-        ("compare scores.parquet -m PGC --resume", "--resume needs -o FILE, beside wh"),
+        (
+            "compare scores.parquet -m PGC --resume",
+            "--resume needs -o FILE: finished w",
+        ),
         ("compare scores.parquet -m PGC -o x.trec", "x.trec: the suffix of an output "),
         (
             "compare scores.parquet -m PGC --test t --required",
-            "--required is of --test",
+            "--required works with --test",
         ),
         ("compare scores.parquet -m PGC --alpha 2", "alpha=2.0: expected a level betw"),
         (

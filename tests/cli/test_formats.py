@@ -260,25 +260,26 @@ def test_the_docs_have_every_format():
     [
         (
             "evaluate --prefs none.txt -q --format table x",
-            "-q prints each query as text, so not with --format table; -o FILE has "
-            "them all",
+            "-q prints each query as text, which excludes --format table; -o FILE "
+            "has all of them",
         ),
         (
             "evaluate --prefs none.txt -q --top 3 x",
-            "-q prints each query as text, so not with --top; -o FILE has them all",
+            "-q prints each query as text, which excludes --top; -o FILE has all of "
+            "them",
         ),
         (
             "files merge none.csv -o x.csv --top 3 --format text",
-            "--top is of all formats but text, which has all runs",
+            "--top works with all formats but text, which has all runs",
         ),
         ("compare none.csv --top 0", "--top 0: expected a number of runs, 1 or more"),
         (
             "compare none.csv --top 3 --baseline b --format csv",
-            "--top is of runs: this call prints pairs",
+            "--top counts runs, but this call prints pairs",
         ),
         (
             "compare none.csv -m PGC,AP -o x.csv",
-            "-o and --runs-output are of one measure: name one",
+            "-o and --runs-output take one measure: name one",
         ),
         (
             "correlate none.csv --format pdf",

@@ -27,7 +27,7 @@ def test_image_grids(pgcjax, here):
     for option in (("--order", "rank"), ("--name-by", "file"), ("--run-format", "csv")):
         wrong = pgcjax("evaluate", *votes, "--grids", *option, "grids.csv")
         assert wrong.code == 2 and wrong.err.count("\n") == 1
-        assert "not with --run-format, --name-by, --order" in wrong.err
+        assert "leave out --run-format, --name-by, --order" in wrong.err
     (here / "votes.txt").write_text("q1\tA,B\t-2\t-1\t1\n")
     votes = ("--prefs", "votes.txt", "--prefs-format", "xie")
     done = pgcjax("evaluate", *votes, "-m", "PMR", "--grids", "grids.csv")
@@ -71,7 +71,7 @@ def test_resumed_after_a_stop(pgcjax, demo, monkeypatch):
         stopped.setattr(ProgressDisplay, "update", stop)
         done = pgcjax(*line, "out.csv")
         assert (done.code, done.out) == (130, "")
-        assert "what is done is in out.csv.partial: --resume goes on" in done.err
+        assert "finished work is in out.csv.partial: --resume continues" in done.err
     assert list((demo / "out.csv.partial").glob("*-*.npz"))
     assert not (demo / "out.csv").exists()
     assert pgcjax(*line, "out.csv", "--resume", "--verify", "1").code == 0

@@ -63,7 +63,7 @@ def test_orders_of_ties_are_scored_in_parts_and_verified(pgcjax, demo):
         ),
         (
             "evaluate --qrels qrels.txt runs --resume",
-            "--resume needs -o FILE, beside which work is kept",
+            "--resume needs -o FILE: finished work is stored beside it",
         ),
         (
             "evaluate --qrels qrels.txt runs --memory lots",

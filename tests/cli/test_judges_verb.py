@@ -178,7 +178,8 @@ def test_calls_that_cannot_be_meant(pgcjax, here):
     for arguments, message in (
         (
             ("--measure", "PGC"),
-            "-m is of runs: give the judgments, too (--prefs FILE or --source "
+            "-m compares orders of runs: give the judgments, too (--prefs FILE or "
+            "--source "
             "NAME=FILE)",
         ),
         (
@@ -186,7 +187,10 @@ def test_calls_that_cannot_be_meant(pgcjax, here):
             "float32 rounds scores, and order=rank takes none: leave it out",
         ),
         (("--source", "x.csv"), "--source x.csv: expected NAME=FILE"),
-        (("--show", "runs"), f"--show runs is of runs; of VOTES {', '.join(OF_VOTES)}"),
+        (
+            ("--show", "runs"),
+            f"--show runs needs runs; for VOTES: {', '.join(OF_VOTES)}",
+        ),
         (
             (PREFS, PREFS),
             "expected the votes of two judges, found 3 files; to compare orders of "
@@ -194,11 +198,11 @@ def test_calls_that_cannot_be_meant(pgcjax, here):
         ),
         (
             ("--prefs", PREFS, "--before", PREFS),
-            "--before is of VOTES, without --prefs and --source",
+            "--before works only with VOTES, without --prefs and --source",
         ),
         (
             ("--prefs", PREFS, "--show", "queries"),
-            "--show queries is of VOTES, without --prefs and --source",
+            "--show queries works only with VOTES, without --prefs and --source",
         ),
         (
             ("--prefs", PREFS, "-m", "PGC,wpref"),

@@ -193,7 +193,7 @@ def test_columns_are_aligned():
         (["--prefs", "none.csv"], "none.csv: no such file or folder"),
         (["--prefs", "prefs.csv", "--judge", "z"], "no judge 'z'; there are x, y"),
         (["--prefs", "prefs.csv", "--sides", "left"], "'left' is not one of"),
-        (["--prefs", "prefs.csv", "--sides", "given", "--bad"], "has no sides"),
+        (["--prefs", "prefs.csv", "--sides", "given", "--bad"], "have no sides"),
         (["--prefs", "prefs.csv", "-o", "all.xlsx"], "all.xlsx"),
         (["--prefs", "broken.csv"], "broken.csv:2: expected which of 'a' and 'b'"),
         (["--prefs", "prefs.csv", "--qrels", "prefs.csv"], "missing columns"),
@@ -228,7 +228,7 @@ def test_audit_of_judges(pgcjax, small, demo):
     assert done.code == 0, done.err
     lines = done.out.split("\n")
     assert [x for x in lines if x[:1].strip()] == ["all judges", "j1", "j2", "j3"]
-    why = "not asked: what was shown first is not known (a column first)"
+    why = "not asked: the presentation order is unknown (a column first)"
     assert f"  swap, first {why}" in lines
     head, *rows = map(json.loads, (small / "a.jsonl").read_text().splitlines())
     assert head["pgcjax"]["people"] == []

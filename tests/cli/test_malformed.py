@@ -91,8 +91,8 @@ RUNS = {
         "one."
     ),
     ("x.csv", "qid,docno,score\nq1, a,3\n"): (
-        "x.csv:2: expected doc_id, found ' a'. Ids are whole numbers, or text without "
-        "tabs and without blanks around."
+        "x.csv:2: expected doc_id, found ' a'. Ids are whole numbers, or text "
+        "without tabs and without blanks at its ends."
     ),
     ("x.csv", "qid,docno,docno,score\nq1,a,a,3\n"): (
         "x.csv:1: has more than one column 'docno'. Rename or drop one."
@@ -118,12 +118,12 @@ RUNS = {
         "x.jsonl:2: the key 'qid' is twice in one object. Keep one of the two."
     ),
     ("x.jsonl", '{"qid": "q1", "docno": 1.5, "score": 1}\n'): (
-        "x.jsonl:1: expected doc_id, found 1.5. Ids are text or whole numbers; a gap "
-        "makes these floats in pandas."
+        "x.jsonl:1: expected doc_id, found 1.5. Ids are text or whole numbers; a "
+        "missing value turns them into floats in pandas."
     ),
     ("x.jsonl", '{"qid": "q1", "docno": "a"}\n{"qid": "q1", "score": 1}\n'): (
         "x.jsonl:2: expected doc_id, found nothing. Ids are whole numbers, or text "
-        "without tabs and without blanks around."
+        "without tabs and without blanks at its ends."
     ),
     ("x.parquet", b"PAR1 and no more"): (
         "x.parquet: cannot read it as Parquet: … . It may be cut off, or in another "
@@ -283,7 +283,7 @@ OPTIONS = {
         "--part １/1: expected I/N such as 3/16, 1 <= I <= N"
     ),
     "--qrels qrels.txt run.txt --prefs-format luo": (
-        "--prefs-format is of --prefs FILE, which is absent"
+        "--prefs-format needs --prefs FILE"
     ),
     "--prefs prefs.txt run.txt --part= -o x.csv": (
         "--part : expected I/N such as 3/16, 1 <= I <= N"
@@ -292,7 +292,7 @@ OPTIONS = {
         f"memory '{'9' * 400}': expected a size such as 2GB or 500MB"
     ),
     "--prefs prefs.txt --name-by file 'line\nend.txt'": (
-        r"line\nend.txt: its name would name the run, and has a tab, a line end or a …"
+        r"line\nend.txt: its name would name the run, but has a tab, a line end or a …"
     ),
     "--prefs prefs.txt run.txt --verify 0_1": (
         "Invalid value for '--verify': '0_1' is not a valid float range."
@@ -346,8 +346,8 @@ OPTIONS = {
         "No such option…--measures…--measure…"
     ),
     "--prefs prefs.txt run.txt --missing error": (
-        "run 'one' lacks query 'q3', which is judged for PGC. Complete it, or let "
-        "missing be zero or skip."
+        "run 'one' lacks query 'q3', which is judged for PGC. Complete it, or choose "
+        "missing zero or skip."
     ),
     "--prefs prefs.txt ranks.txt --order rank": (
         "run 't' gives 'a' and 'b' of query 'q1' the same rank 1. Mend the rank "
@@ -441,4 +441,4 @@ def test_text_of_utf_16_without_its_mark(pgcjax, tmp_path, monkeypatch):
 def test_missing_of_other_verbs(pgcjax):
     done = pgcjax("evaluate", "--qrels", "q", "--missing", "shared", "runs")
     assert done.code == 2 and done.err.count("\n") == 1
-    assert "shared leaves queries out of scores that there are" in done.err
+    assert "shared leaves queries out of existing scores" in done.err

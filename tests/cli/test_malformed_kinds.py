@@ -37,8 +37,8 @@ CASES = {
         "over 2 intents. Divide them by their sum."
     ),
     (KINDS, "x.csv", HEAD + "q1,i,1.5,inf\nq1,j,-.5,nav\n"): (
-        "x.csv:3: expected a probability of 0 or more, found -0.5. Of a query they add "
-        "up to 1."
+        "x.csv:3: expected a probability of 0 or more, found -0.5. The probabilities "
+        "of a query add up to 1."
     ),
     (KINDS, "x.csv", HEAD + "q1,i,nan,inf\n"): (
         "x.csv:2: expected a finite number as probability, found 'nan'. Every row "
@@ -77,7 +77,7 @@ CASES = {
         "Conditional grades have 4 columns, or a header."
     ),
     (AFTER, "x.txt", "q1 y z 1\nq9 a b 1\n"): (
-        "context: no conditional grade is of a document that the qrels grade. Do both "
+        "context: the qrels grade no document that has a conditional grade. Do both "
         "name queries and documents in the same way?"
     ),
     (AFTER, "x.csv", "query_id,doc_id,relevance\nq1,a,2\n"): (
@@ -135,8 +135,8 @@ def test_malformed(pgcjax, here, line, name, text):
         ("-o p.doc", "p.doc: the suffix of an output file is one of "),
         (
             "",
-            "context: expected conditional grades of at least two queries to learn "
-            "from some and to test on others, found 1. Collect more, or let groups be "
+            "context: expected conditional grades of at least two queries to train "
+            "on some and test on others, found 1. Collect more, or let groups be "
             "pair.",
         ),
     ],

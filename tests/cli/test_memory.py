@@ -12,12 +12,12 @@ from polars.exceptions import PanicException
 from pgcjax.cli.commands import cli
 
 OUT_OF_MEMORY = (
-    "pgcjax: error: out of memory. Let less be in work at once: --memory SIZE, --part "
-    "I/N, fewer files; or use a machine that has more.\n"
+    "pgcjax: error: out of memory. Work on less at once (--memory SIZE, --part I/N, "
+    "fewer files), or use a machine with more memory.\n"
 )
 TOO_LARGE = (
-    "pgcjax: error: large.gz: has more than 64 MiB, decompressed, which is what memory "
-    "allows for a file. Allow more: pgcjax.files.reading(memory=SIZE), --memory SIZE "
+    "pgcjax: error: large.gz: has more than 64 MiB when decompressed, the limit of "
+    "memory for a file. Allow more: pgcjax.files.reading(memory=SIZE), --memory SIZE "
     "on the command line.\n"
 )
 LONG = "expected lines of at most 64 MiB, found a longer one. Is this a text file?\n"
@@ -61,7 +61,7 @@ def test_out_of_memory(pgcjax, failing, error):
 
 def test_panics_of_polars_and_defects(pgcjax, failing):
     failing.append(PanicException("no room\nfor it"))
-    said = "pgcjax: error: polars, which reads tables, gave up: no room for it\n"
+    said = "pgcjax: error: polars failed to read a table: no room for it\n"
     assert pgcjax("fail") == (2, "", said)
     failing.append(RuntimeError("a defect"))
     with pytest.raises(RuntimeError, match="a defect"):

@@ -162,8 +162,8 @@ def test_a_job_that_fails_while_writing(pgcjax, here, monkeypatch, suffix):
     assert (done.code, done.out) == (2, "")
     kept = f"out{suffix}.partial"
     assert done.err.removeprefix(f"pgcjax: error: out{suffix}") in [
-        f"{file}: cannot write there: No space left on device. What was there is as it "
-        "was.\n"
+        f"{file}: cannot write there: No space left on device. An existing file "
+        "there is unchanged.\n"
         for file in ("", ".partial/job.json")  # finished work is written first
     ]
     monkeypatch.undo()

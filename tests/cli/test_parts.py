@@ -44,12 +44,15 @@ def test_parts_that_do_not_belong_together(pgcjax, demo):
     part("other.csv", "--part", "2/2")
     for second, said in (
         ("whole.csv", "whole.csv: is no part of a job (evaluate --part I/N)"),
-        ("of3.csv", "of3.csv: is of another job than 1.csv: it is one of 3 parts"),
-        ("clarke.csv", "clarke.csv: is of another job than 1.csv: it differs in order"),
-        ("p.csv", "p.csv: is of another job than 1.csv: it differs in measures"),
+        ("of3.csv", "of3.csv: belongs to another job than 1.csv: it is one of 3 parts"),
+        (
+            "clarke.csv",
+            "clarke.csv: belongs to another job than 1.csv: it differs in order",
+        ),
+        ("p.csv", "p.csv: belongs to another job than 1.csv: it differs in measures"),
         (
             "other.csv",
-            "other.csv: is of another job than 1.csv: it differs in judgments",
+            "other.csv: belongs to another job than 1.csv: it differs in judgments",
         ),
     ):
         done = pgcjax("files", "merge", "1.csv", second, "-o", "out.csv")
@@ -112,7 +115,7 @@ def test_headers_of_many_parts_or_of_parquet(pgcjax, here):
     done = pgcjax("files", "merge", "a.csv", "-o", "out.csv")
     assert done == (2, "", f"pgcjax: error: {said}, …. Add them.\n")
     done = pgcjax("files", "merge", "b.csv", "c.csv", "-o", "out.csv")
-    said = "c.csv: is of another job than b.csv: it differs in x"
+    said = "c.csv: belongs to another job than b.csv: it differs in x"
     assert done == (2, "", f"pgcjax: error: {said}\n")
     (here / "d.csv").write_text(rows)
     done = pgcjax("files", "merge", "b.csv", "d.csv", "-o", "out.csv")
@@ -139,5 +142,5 @@ def test_mistakes(pgcjax, demo, part, said):
     assert pgcjax(*line) == (2, "", f"pgcjax: error: {said}\n")
     done = pgcjax("evaluate", *JUDGED, "runs", "--part", "1/2")
     assert done.err == (
-        "pgcjax: error: --part needs -o FILE: merge puts the files together\n"
+        "pgcjax: error: --part needs -o FILE: merge combines the files\n"
     )

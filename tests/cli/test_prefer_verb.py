@@ -110,13 +110,13 @@ def test_preferences_of_people_beside_each_other(pgcjax):
         ("", "no judgments: give qrels=…, preferences=… or intent_qrels=…; --qrels"),
         (
             "--qrels qrels.txt -m RPP -q --show runs",
-            "-q is of --show pairs, not of runs",
+            "-q works with --show pairs, not with runs",
         ),
         (
             "--qrels qrels.txt -m RPP -q --format csv",
-            "-q prints each query as text, so",
+            "-q prints each query as text, which",
         ),
-        ("--qrels qrels.txt --show wins", "--show wins is of one measure: name one"),
+        ("--qrels qrels.txt --show wins", "--show wins takes one measure: name one"),
         ("--qrels qrels.txt --by x", "Invalid value for '--by': 'x' is not one of"),
         ("--qrels qrels.txt -m RPP(weight=1)", "weight=1: expected one of uniform"),
         ("--qrels none.txt", "none.txt: no such file or folder. Check the path."),

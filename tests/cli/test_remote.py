@@ -82,7 +82,7 @@ def test_a_store_gives_the_same_bytes_as_a_disk(pgcjax, demo, memory):
     job = ["evaluate", *judged(at)]
     there = pgcjax(*job, f"{at}/runs/", "-o", f"{at}/whole.parquet")
     assert (there.code, there.out) == (0, here.out)
-    assert "2 files are left out as no run: " in there.err
+    assert "2 files are left out (no run): " in there.err
     assert there.err.endswith(f"pgcjax: wrote 320 scores to {at}/whole.parquet\n")
     assert fs.cat("data/whole.parquet") == whole
     # A pattern, packed; of that, parts; these put together by another pattern.
@@ -173,7 +173,9 @@ def test_mistakes(pgcjax, demo, memory, monkeypatch):
     before = set(memory.store)
     at, missing = "memory://data", "pip install s3fs, gcsfs or aiohttp for s3://, "
     missing += "gs:// or https://."
-    elsewhere = "is elsewhere, and a folder is written: name one of this machine"
+    elsewhere = (
+        "is remote, but folders are written only on this machine: name a local one"
+    )
     job = ["evaluate", *judged(at)]
     for line, said in (
         ([f"{at}/none.txt"], f"{at}/none.txt: no such file or folder. Check the path."),
@@ -183,8 +185,9 @@ def test_mistakes(pgcjax, demo, memory, monkeypatch):
          f"Object Storage. {missing}"),
         ([f"{at}/runs", "-o", f"{at}/a.txt"], f"{at}/a.txt: the suffix of an output "
          "file is one of .trec, .tsv, .csv, .jsonl, .parquet"),
-        ([f"{at}/runs", "-o", "https://a/b.csv"], "https://a/b.csv: the web is only "
-         "read; name a file of a store, such as s3://bucket/scores.csv"),
+        ([f"{at}/runs", "-o", "https://a/b.csv"], "https://a/b.csv: web "
+         "addresses can only be read; name a file in a store, such as "
+         "s3://bucket/scores.csv"),
         ([f"{at}/runs", "-o", f"{at}/scores/"], f"{at}/scores/: {elsewhere}"),
         ([f"{at}/runs", "-o", f"{at}/runs", "--score-format", "tot"],
          f"{at}/runs: is a folder; name a file"),
@@ -220,7 +223,7 @@ def test_mistakes(pgcjax, demo, memory, monkeypatch):
     assert str(error.value) == said
     assert set(memory.store) == before
     monkeypatch.setitem(sys.modules, "fsspec", None)
-    said = f"{at}/runs: a file elsewhere needs fsspec, which is not installed. "
+    said = f"{at}/runs: a remote file needs fsspec, which is not installed. "
     said += f"pip install 'pgcjax[remote]', and {missing.removeprefix('pip install ')}"
     assert pgcjax("files", "check", f"{at}/runs") == (2, "", f"pgcjax: error: {said}\n")
 

@@ -69,7 +69,10 @@ def test_a_folder_for_other_parts(pgcjax, demo):
         "there. Name a new folder, or one that has scores of this job alone.\n",
     )
     for option, said in (
-        (("--score-format", "tot"), "--score-format is of files, not of folders"),
+        (
+            ("--score-format", "tot"),
+            "--score-format works with files, not with folders",
+        ),
         (("-o", "judgments.txt/"), "judgments.txt/: is no folder"),
         (("-o", "set"), "set: is a folder; name a file, or set/ for a folder of parts"),
         (("-o", "runs/"), "runs/: would overwrite runs/alder.txt, which this call "),
@@ -99,7 +102,7 @@ def test_a_full_disk_and_resume(pgcjax, demo, small_chunks, monkeypatch):
         done = pgcjax(*job)
     assert (done.code, done.out) == (2, "") and done.err.endswith(
         "pgcjax: error: set/1-of-1.parquet: cannot write there: No space left on "
-        "device. What was there is as it was.\n"
+        "device. An existing file there is unchanged.\n"
     )
     assert [path.name for path in (demo / "set").iterdir()] == [
         ".1-of-1.parquet.partial"
@@ -188,7 +191,7 @@ def test_means_alone_as_other_files(pgcjax, demo):
     for option in (["-q"], ["--verify", "0.1"]):
         done = pgcjax(*job, *option)
         assert done.code == 2 and done.err.endswith(
-            "--means-only keeps and prints means alone: leave out -q and --verify\n"
+            "--means-only keeps and prints only means: leave out -q and --verify\n"
         )
     means = (
         package.files.read_scores("m.csv").mean()["PGC"].sort_values(ascending=False)

@@ -159,7 +159,8 @@ def test_values_are_those_of_the_tool_of_trec_autojudge(pgcjax, here, demo_score
         ),
         (
             "evaluate {} --score-format tot --part 1/2 -o p.txt",
-            "--score-format keeps nothing of the job, which merge needs of --part",
+            "--score-format keeps no description of the job, which merge needs for "
+            "--part",
         ),
         (
             "evaluate {} --score-format tot -o p.csv",
@@ -177,7 +178,7 @@ def test_values_are_those_of_the_tool_of_trec_autojudge(pgcjax, here, demo_score
         ),
         (
             "correlate scores.parquet --truth-measure PGC",
-            "--truth-measure is of --truth FILE, which is absent",
+            "--truth-measure needs --truth FILE",
         ),
         (
             "correlate scores.parquet --truth scores.parquet --coefficient tau@x",

@@ -32,10 +32,10 @@ def test_strengths_are_printed_and_written(pgcjax, here):
         "  x         0.8947  1.1107  -1.2822  3.0716     1  1.0000",
         "  y        -0.8947  1.1107  -3.0716  1.2822     2  1.0000",
         "",
-        "of 1 of 2 sets of documents, wins do not link all both ways: how far those "
-        "of different ones (both_ways) are apart, the prior says, whose standard "
+        "in 1 of 2 sets of documents, wins do not link all both ways: distances "
+        "between different ones (both_ways) come from the prior, whose standard "
         "deviation is 2.5",
-        "of 2 of 2 queries, ranges of ranks and tiers are empty: errors need 20 votes "
+        "for 2 of 2 queries, ranges of ranks and tiers are empty: errors need 20 votes "
         "on a query",
     ]
     written = pd.read_csv("strengths.csv", comment="#")
@@ -63,13 +63,13 @@ def test_strengths_are_printed_and_written(pgcjax, here):
 
 MISTAKES = {
     ("--model", "bt", "--judges-output", "j.csv"): (
-        "--judges-output is of --reliability"
+        "--judges-output needs --reliability"
     ),
     ("--model", "bt", "--prior", "0"): (
         "prior is a standard deviation above 0, not 0.0"
     ),
     ("--model", "bt", "--prior", "inf"): (
-        "preferences: of query q102, wins do not lead both ways between documents x "
+        "preferences: query q102: wins do not lead both ways between documents x "
         "and y: only a prior compares them. Give a finite prior, such as 2.5."
     ),
 }

@@ -206,8 +206,9 @@ def test_files_of_others_beside_the_output(pgcjax, files, resume):
             assert pgcjax(*verb, "z.csv") == (
                 2,
                 "",
-                f"pgcjax: error: z.csv.partial: has {name!r}, which is not of pgcjax, "
-                f"or damaged: finished work would be kept there. {away}",
+                f"pgcjax: error: z.csv.partial: has {name!r}, which pgcjax did not "
+                "write, or which is damaged: finished work would be stored there. "
+                f"{away}",
             )
         assert contents(files) == before
         (folder / name).unlink()
@@ -216,7 +217,7 @@ def test_files_of_others_beside_the_output(pgcjax, files, resume):
         assert pgcjax(*verb, "x.csv") == (
             2,
             "",
-            "pgcjax: error: x.csv.partial: finished work cannot be kept there: Not a "
+            "pgcjax: error: x.csv.partial: finished work cannot be stored there: Not a "
             f"directory. {away}",
         )
     # Work of pgcjax is dropped; a hidden file stays.

@@ -182,12 +182,13 @@ LEFT = ("--leave-out", "judges")
     ("line", "said"),
     [
         (("--format", "text"), "--format text prints no intervals of replicates"),
-        (("-o", "set/"), "-o DIR/ is of evaluate: give -o FILE"),
+        (("-o", "set/"), "-o DIR/ works only with evaluate: give -o FILE"),
         (("--score-format", "tot"), "--score-format needs -o FILE"),
         (
             ("-m", "P@5", "--qrels", "qrels.txt"),
-            "P@5: resample='judgments' is of PGC of preferences alone; "
-            "resample='queries' is of every measure (--resample on the command line)",
+            "P@5: resample='judgments' works with PGC of preferences alone; "
+            "resample='queries' works with every measure (--resample on the command "
+            "line)",
         ),
         (
             ("--replicates", "-1"),
@@ -212,7 +213,7 @@ LEFT = ("--leave-out", "judges")
         ),
         (
             (*LEFT, "-m", "P@5", "--qrels", "qrels.txt"),
-            "P@5: leave_out='judges' is of PGC of preferences alone",
+            "P@5: leave_out='judges' works with PGC of preferences alone",
         ),
     ],
 )
@@ -272,7 +273,7 @@ def test_judging_may_stop_by_the_judgments_so_far(pgcjax, demo):
         (("--anytime", "best", "--leave-out", "runs"), "--leave-out goes without --an"),
         (("--anytime", "best", "--missing", "skip"), "missing='skip' averages runs o"),
         (("--anytime", "best", "-m", "PGC(p=0.8)"), "expected one measure, found 2"),
-        (("--alpha", "0.1"), "--alpha is of --anytime QUESTION"),
+        (("--alpha", "0.1"), "--alpha needs --anytime QUESTION"),
     ],
 )
 def test_what_goes_with_anytime(pgcjax, demo, options, message):

@@ -34,7 +34,7 @@ def test_check_counts_double_votes(pgcjax, votes):
         "preferences: 1 tie: no edge",
         "preferences: 1 judge",
         "preferences: 3 pairs judged in both orders: 1 agreeing, 1 half tied, 1 "
-        "flipped (1 to what was shown first, 0 to the second): all count (--flips)",
+        "flipped (1 to the one shown first, 0 to the second): all count (--flips)",
         "preferences: 1 vote without an answer: left out",
         "",
     ]
@@ -83,4 +83,4 @@ def test_options_of_preferences_need_some(pgcjax, votes):
         done = pgcjax("evaluate", "--qrels", "qrels.txt", *option.split(), "run.txt")
         name = option.split()[0]
         assert done.code == 2
-        assert f"{name} is of --prefs FILE, which is absent" in done.err
+        assert f"{name} needs --prefs FILE" in done.err

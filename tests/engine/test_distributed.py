@@ -139,8 +139,9 @@ def test_a_process_that_dies_ends_the_others_and_resume_goes_on(tmp_path, here):
     ended = [process.end(60) for process in (first, *others)]
     assert time.monotonic() - began < 20  # far from the 100 s of JAX itself
     said = (
-        "pgcjax: error: process 2 of 4 ended before the job was done. Start all of "
-        "them again, with --resume (journal= in Python) to go on with what they kept"
+        "pgcjax: error: process 2 of 4 ended before the job was done. Restart all "
+        "of them, with --resume (journal= in Python) to continue from their "
+        "finished work"
     )
     for code, out, err in ended:
         assert (code, out, err.splitlines()[-1]) == (2, "", said)

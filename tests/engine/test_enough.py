@@ -154,7 +154,8 @@ def test_what_is_there_does_not_depend_on_chunks_or_other_shares(tmp_path):
     with pytest.raises(DataError) as error:
         pgcjax.judgments.enough(paths, **{**given, "shares": [0.3]})
     assert str(error.value) == (
-        f"{tmp_path / 'kept'}: has finished work of another job: it differs in shares. "
+        f"{tmp_path / 'kept'}: holds finished work of another job: it differs in "
+        "shares. "
         "Remove the folder, or name another journal; on the command line, start "
         "without --resume."
     )
@@ -164,8 +165,8 @@ def test_what_cannot_be_asked():
     prefs, qrels, runs = collection(0, SIZES[-1:])
     given = {"preferences": prefs, "qrels": qrels}
     shares = (
-        "shares: expected numbers above 0 and below 1; that of all judgments is there "
-        "without being asked for"
+        "shares: expected numbers above 0 and below 1; the share of all "
+        "judgments is always included"
     )
     for changes, message in (
         ({"replicates": 0}, "replicates=0: expected 2 to 1000000; 200 are usual"),
@@ -178,8 +179,8 @@ def test_what_cannot_be_asked():
         *(
             (
                 {"measures": measure},
-                f"{measure}: expected PGC of preferences, whose judgments can be fewer "
-                "or more: graph=real or graph=combined, and ideal=greedy",
+                f"{measure}: expected PGC of preferences, whose judgments can be "
+                "subsampled: graph=real or graph=combined, and ideal=greedy",
             )
             for measure in ("Compat", "ExactPGC", "PGC(graph=derived)")
         ),

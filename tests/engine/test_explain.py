@@ -346,9 +346,12 @@ def test_packed_runs_are_explained_alike(tmp_path):
     [
         ({"query": "9"}, "query '9' is not judged; there are q"),
         ({"run_id": "no"}, "there is no run 'no'; there are run"),
-        ({"run_id": "run", "other": "run"}, "of two runs, and both are 'run'"),
+        (
+            {"run_id": "run", "other": "run"},
+            "needs two different runs, and both are 'run'",
+        ),
         ({"other": "no"}, "there is no run 'no'; there are run"),
-        ({"measure": "PGC(ties=mean)"}, "ties=mean is of many ideal rankings"),
+        ({"measure": "PGC(ties=mean)"}, "ties=mean averages over many ideal rankings"),
         ({"measure": ["PGC", "AP"]}, "explain takes one measure, not 2"),
         (
             {"measure": "AP(mean=geometric)"},
@@ -397,7 +400,7 @@ def test_texts_stand_beside_ids():
         ("ExactPGC", "PGC of preferences alone"),
         (
             "PGC(ideal=copeland)",
-            "ideal=greedy: what is kept of the judgments is peeled",
+            "ideal=greedy: the remaining judgments are peeled",
         ),
     ],
 )
@@ -411,7 +414,8 @@ def test_judgments_are_of_preferences_alone(measure, of):
     with pytest.raises(UsageError) as error:
         _ = explained.judgments
     assert (
-        str(error.value) == f"{measure or 'Compat'}: turning judgments round is of {of}"
+        str(error.value)
+        == f"{measure or 'Compat'}: turning judgments round works with {of}"
     )
 
 

@@ -166,7 +166,8 @@ def test_the_work_of_another_job_is_refused(runs, tmp_path, small_chunks):
         with pytest.raises(DataError) as error:
             pgcjax.evaluate(runs, **{**JUDGED, **other}, job=pgcjax.Job(journal=folder))
         assert str(error.value) == (
-            f"{folder}: has finished work of another job: it differs in {what}. Remove "
+            f"{folder}: holds finished work of another job: it differs in {what}. "
+            "Remove "
             "the folder, or name another journal; on the command line, start without "
             "--resume."
         )
@@ -174,7 +175,7 @@ def test_the_work_of_another_job_is_refused(runs, tmp_path, small_chunks):
 
 def test_work_cannot_be_kept_in_a_file(runs, tmp_path, small_chunks):
     (tmp_path / "kept").write_text("")
-    with pytest.raises(DataError, match="kept: finished work cannot be kept there: "):
+    with pytest.raises(DataError, match="kept: finished work cannot be stored there: "):
         pgcjax.evaluate(runs, **JUDGED, job=pgcjax.Job(journal=tmp_path / "kept"))
 
 
@@ -234,7 +235,8 @@ def test_killed_at_any_moment(runs, tmp_path, small_chunks, monkeypatch):
         if kind == signal.SIGINT:
             assert first.returncode == 130
             assert [line for line in said.splitlines() if line][-2:] == [
-                "pgcjax: what is done is in out.csv.partial: --resume goes on with it",
+                "pgcjax: finished work is in out.csv.partial: --resume continues "
+                "with it",
                 "pgcjax: error: stopped",
             ]
         assert not out.exists() and kept.exists()

@@ -166,8 +166,8 @@ def test_what_cannot_be_compared_is_refused(prefs):
         ),
         (
             DataError,
-            "run 'r3' lacks query 'q7', which is judged for PGC. Complete it, or let "
-            "missing be zero or skip.",
+            "run 'r3' lacks query 'q7', which is judged for PGC. Complete it, or "
+            "choose missing zero or skip.",
             {"preferences": prefs, "missing": "error"},
         ),
         (

@@ -220,12 +220,12 @@ def test_what_cannot_be_left_out_is_refused(tmp_path):
         ({"replicates": 5}, "leave_out and replicates: ask for one after the other"),
         (
             {"measures": "Compat"},
-            "Compat: leave_out='judges' is of PGC of preferences alone",
+            "Compat: leave_out='judges' works with PGC of preferences alone",
         ),
         (
             {"measures": "PGC(graph=combined)", "leave_out": "runs"},
-            "PGC(graph=combined): leave_out='runs' is of PGC of preferences alone: "
-            "grades say of no document who brought it",
+            "PGC(graph=combined): leave_out='runs' works only with PGC of "
+            "preferences: grades do not tell which run contributed a document",
         ),
         (
             {"preferences": prefs.assign(judge=prefs.judge.where(prefs.index > 2))},

@@ -92,7 +92,7 @@ def test_effects_are_those_of_plain_python(missing):
     assert found.table["effect"].iloc[0] > 0
     assert found.notes == (
         f"{len(undecided)} of 6 comparisons among the best 4 runs are undecided by "
-        "PGC(p=0.8) (not a test: other judges may turn decided ones round)",
+        "PGC(p=0.8) (not a test: other judges may reverse decided ones)",
     )
     assert {"top": 4, "documents": 31}.items() <= found.metadata.items()
 
@@ -136,7 +136,7 @@ def test_nothing_is_undecided_or_can_be_asked():
     found = pgcjax.judgments.next(two, preferences=prefs, top=2, replicates=2)
     assert found.notes == (
         "0 of 1 comparison among the best 2 runs are undecided by PGC (not a test: "
-        "other judges may turn decided ones round)",
+        "other judges may reverse decided ones)",
     )
     assert list(found.table) == COLUMNS and not len(found.table)
     for changes, message in (
@@ -149,8 +149,8 @@ def test_nothing_is_undecided_or_can_be_asked():
         ),
         (
             {"measure": "Compat", "qrels": qrels},
-            "Compat: expected PGC of preferences, whose judgments can be fewer or "
-            "more: graph=real or graph=combined, and ideal=greedy",
+            "Compat: expected PGC of preferences, whose judgments can be subsampled: "
+            "graph=real or graph=combined, and ideal=greedy",
         ),
     ):
         with pytest.raises(UsageError) as error:

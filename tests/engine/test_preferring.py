@@ -307,7 +307,7 @@ def test_a_query_that_a_run_lacks():
     with pytest.warns(DataWarning, match=said + "1 query in all: as if it had found"):
         found = pgcjax.rankings.prefer(lacking(), qrels=QRELS)
     assert found.matrix("RPP").loc["x"].tolist() == [0, 0.5, 0]
-    assert found.notes[0].endswith("2 queries; nothing to find of 1 query: left out")
+    assert found.notes[0].endswith("2 queries; nothing to find for 1 query: left out")
     with pytest.warns(DataWarning, match="left out of its pairs"):
         found = pgcjax.rankings.prefer(
             lacking(), qrels=QRELS, missing="skip", per_query=True

@@ -159,7 +159,7 @@ def test_two_lists(ties, variant):
 
 def test_lists_that_are_none(tmp_path):
     for bad, said in (
-        ([], "list a is empty. Nothing"),
+        ([], "list a is empty. Give"),
         (["a", []], "list a has an empty tie group. Leave"),
         (["a", ["b", "a"]], "list a has document 'a' twice. Keep one."),
         ([{"a": 1}], "list a: expected document ids, or lists of those that tie"),
@@ -167,7 +167,7 @@ def test_lists_that_are_none(tmp_path):
         with pytest.raises(DataError) as error:
             pgcjax.rankings.rbo(bad, ["a"])
         assert str(error.value).startswith(said)
-    with pytest.raises(UsageError, match="ties=broken: a list has no order in its"):
+    with pytest.raises(UsageError, match="ties=broken: a list has no order within"):
         pgcjax.rankings.rbo(["a", ["b", "c"]], ["a"], ties="broken")
     path = tmp_path / "run.txt"
     path.write_text("1 Q0 a 1 1 x\n")

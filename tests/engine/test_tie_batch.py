@@ -133,7 +133,7 @@ def test_too_many_states_have_drawn_orders_and_their_error(monkeypatch):
         measures="PGC(ties=mean)",
         verify=1,
     )
-    assert any("scores are of 100 drawn orders" in note for note in scores.notes)
+    assert any("scores average 100 drawn orders" in note for note in scores.notes)
 
 
 def values(tables, measures, **changes) -> pd.Series:
@@ -205,7 +205,7 @@ def test_what_makes_no_sense_is_refused():
     for measure, message in (
         (
             "PGC(n=7)",
-            "PGC(n=7,seed=0): n and seed are of ties=mean, min, max or error",
+            "PGC(n=7,seed=0): n and seed work only with ties=mean, min, max or error",
         ),
         (
             "PGC(ties=mean,n=1)",
@@ -231,6 +231,7 @@ def test_what_makes_no_sense_is_refused():
         with pytest.raises(UsageError) as error:
             pgcjax.uncertainty(run_of(["a"]), measures=measure, **given)
         assert str(error.value) == (
-            f"{measure}: resample='judgments' is of PGC of preferences alone; "
-            "resample='queries' is of every measure (--resample on the command line)"
+            f"{measure}: resample='judgments' works with PGC of preferences alone; "
+            "resample='queries' works with every measure (--resample on the command "
+            "line)"
         )

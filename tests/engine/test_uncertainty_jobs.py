@@ -235,7 +235,7 @@ def test_a_job_goes_on_where_it_was_stopped(tmp_path):
         with pytest.raises(DataError) as error:
             pgcjax.uncertainty(paths, job=kept, **{**given, "replicates": 4})
         assert str(error.value) == (
-            f"{tmp_path / 'kept'}: has finished work of another job: it differs in "
+            f"{tmp_path / 'kept'}: holds finished work of another job: it differs in "
             "replicates. Remove the folder, or name another journal; on the command "
             "line, start without --resume."
         )
@@ -269,23 +269,26 @@ def test_what_cannot_be_drawn_is_refused():
         ),
         (
             {"measures": "PGC,Compat".split(",")},
-            "Compat: resample='judgments' is of PGC of preferences alone; "
-            "resample='queries' is of every measure (--resample on the command line)",
+            "Compat: resample='judgments' works with PGC of preferences alone; "
+            "resample='queries' works with every measure (--resample on the command "
+            "line)",
         ),
         (
             {"score_intervals": True, "resample": "queries"},
-            "score_intervals: single scores move with the judgments alone: give "
+            "score_intervals: single scores vary only with the judgments: give "
             "resample='judgments', 'judges' or 'both' (--resample on the command line)",
         ),
         (
             {"measures": "ExactPGC"},
-            "ExactPGC: resample='judgments' is of PGC of preferences alone; "
-            "resample='queries' is of every measure (--resample on the command line)",
+            "ExactPGC: resample='judgments' works with PGC of preferences alone; "
+            "resample='queries' works with every measure (--resample on the command "
+            "line)",
         ),
         (
             {"measures": "PGC(graph=derived)", "resample": "both"},
-            "PGC(graph=derived): resample='both' is of PGC of preferences alone; "
-            "resample='queries' is of every measure (--resample on the command line)",
+            "PGC(graph=derived): resample='both' works with PGC of preferences alone; "
+            "resample='queries' works with every measure (--resample on the command "
+            "line)",
         ),
     ):
         with pytest.raises(UsageError) as error:

@@ -53,7 +53,7 @@ def test_kinds():
     assert found["rows"].tolist() == [2] * 5
     assert summarise_preferences(table(ALL))[-1] == (
         "5 pairs judged in both orders: 1 agreeing, 1 tied, 1 half tied, 2 flipped (1 "
-        "to what was shown first, 1 to the second): all count (--flips)"
+        "to the one shown first, 1 to the second): all count (--flips)"
     )
     agreed = table(KINDS["agreeing"] + ALONE)
     assert summarise_preferences(agreed)[-1] == (

@@ -50,8 +50,8 @@ def test_files_of_other_tools_are_found_by_their_readers(kind, name):
         ("q a 1\n", "may be any of runs and prefs"),
         ("q a b 1\nq b c 0\n", "may be any of prefs and qrels"),
         ("qid,docno,label,score\nq,a,1,2\n", "may be any of qrels and runs"),
-        ("q a\n", "is of no known kind"),
-        ("qid,docno\nq,a\n", "is of no known kind"),
+        ("q a\n", "is not a known kind of file"),
+        ("qid,docno\nq,a\n", "is not a known kind of file"),
     ],
 )
 def test_doubt(put, text, fits):

@@ -90,7 +90,7 @@ def test_a_folder_of_runs_and_more(put, tmp_path, capsys):
     put("runs/qrels.txt", QRELS)
     put("runs/.DS_Store", b"\0")
     here = tmp_path / "runs"
-    message = f"2 files are left out as no run: {here}/README.md, {here}/qrels.txt"
+    message = f"2 files are left out (no run): {here}/README.md, {here}/qrels.txt"
     with pytest.warns(DataWarning) as said:
         runs = run_table(here)
     assert [str(w.message) for w in said] == [message]
@@ -113,7 +113,9 @@ def test_a_folder_of_runs_and_more(put, tmp_path, capsys):
 def test_a_folder_of_judgments_and_documents(put, tmp_path):
     put("qrels/a.txt", QRELS)
     put("qrels/README", "These are qrels.")
-    with pytest.warns(DataWarning, match=r"^1 file is left out as no data: \S+README$"):
+    with pytest.warns(
+        DataWarning, match=r"^1 file is left out \(no data\): \S+README$"
+    ):
         assert len(read_qrels(tmp_path / "qrels")) == 2
 
 

@@ -125,7 +125,7 @@ def test_whole_numbers_keep_every_digit(put):
     [
         (
             [1.0, 2.0],
-            r"found 1\.0\. Ids are text or whole numbers; a gap makes",
+            r"found 1\.0\. Ids are text or whole numbers; a missing value",
         ),
         (["a", np.nan], r"row 2: .* found nan\. Every row needs one; pandas\.read_csv"),
         (["a", None], r"row 2: expected doc_id, found n"),

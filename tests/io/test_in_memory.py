@@ -176,7 +176,7 @@ TAKEN = (
     "named tuples"
 )
 MANY = "Name tables of several runs, {'bm25': table}; put others into one"
-IDS = "Ids are whole numbers, or text without tabs and without blanks around."
+IDS = "Ids are whole numbers, or text without tabs and without blanks at its ends."
 JUDGMENTS = (
     "Needed: query_id, doc_id, score. A run has 6 or 3 columns, or a header; on the "
     "command line, judgments go with --prefs or --qrels, once for each file or as one "
@@ -235,7 +235,7 @@ REFUSED = [
     (
         pl.DataFrame({"qid": ["q", None], "docno": "d", "score": 1.0}),
         "runs, row 2: expected query_id, found nan. Every row needs one; "
-        "pandas.read_csv(…, dtype=str, keep_default_na=False) takes no id for a gap.",
+        "pandas.read_csv(…, dtype=str, keep_default_na=False) reads no id as missing.",
     ),
     (
         pl.DataFrame({"qid": ["q", "r"], "docno": "d", "score": [1.0, None]}),
@@ -244,8 +244,8 @@ REFUSED = [
     ),
     (
         {"a": FRAME, "b": 5},
-        "runs['b']: expected a dict of tables, found 5. Pass {query: {doc: score}}; of "
-        "several runs {run: that, or a table}.",
+        "runs['b']: expected a dict of tables, found 5. Pass {query: {doc: score}}; "
+        "for several runs {run: such a dict, or a table}.",
     ),
     (
         {"a": FRAME, "b": FRAME.assign(run=["x", "x", "y"])},

@@ -79,8 +79,8 @@ def test_intents_without_probabilities_or_kinds(put):
     more = put("more.csv", "query_id,intent_id,probability\nq,3,1\n")
     with pytest.raises(
         DataError,
-        match=r"some\.csv:2: query 'q' has probabilities of some intents only: none of "
-        r"'1'\. Give all or none\.$",
+        match=r"some\.csv:2: query 'q' has probabilities for some intents only: none "
+        r"for '1'\. Give all or none\.$",
     ):
         read_intents([some, more])
 

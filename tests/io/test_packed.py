@@ -308,7 +308,7 @@ MISFIT = (
     "runs again."
 )
 OF_VERSION = (
-    "is of version {} of packed runs; this pgcjax reads version 4. Pack the runs again."
+    "has version {} of packed runs; this pgcjax reads version 4. Pack the runs again."
 )
 WRONG = {
     b"{": MISFIT,

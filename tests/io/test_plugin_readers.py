@@ -195,11 +195,14 @@ def test_a_file_of_another_form_is_no_traceback(tmp_path, readers):
     with pytest.raises(DataError) as caught:
         read_preferences(path)
     assert str(caught.value) == (
-        f"{path}, record 2: is not as battles reads it (KeyError: 'who'). Is it of "
+        f"{path}, record 2: does not have the layout that battles reads (KeyError: "
+        "'who'). Is it of "
         "another version of the tool, or a file of something else?"
     )
     add(readers, "faulty", battles, claims=lambda content: 1 / 0)
-    with pytest.warns(DataWarning, match="reader faulty is left out, by ZeroDivision"):
+    with pytest.warns(
+        DataWarning, match="reader faulty is left out, because of ZeroDivision"
+    ):
         with pytest.raises(DataError, match="record 2"):
             read_preferences(path)
 

@@ -113,7 +113,7 @@ OTHER_PARQUET = {
     "infinite in parquet": with_cell("score", float("inf")),
     "no doc": with_cell("doc_id", None),
     "an empty doc": with_cell("doc_id", ""),
-    "a blank around": with_cell("doc_id", " a"),
+    "a blank at an end": with_cell("doc_id", " a"),
     "a control character": with_cell("doc_id", "a\x1f"),
     "a tab": with_cell("query_id", "q\t1"),
     "an odd query": with_cell("query_id", "#q"),

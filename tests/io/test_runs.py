@@ -301,7 +301,8 @@ def test_malformed_files(put, text, message):
         (
             {"q": {"d": 1}, "r": {"q": {"d": 1}}},
             r"runs: expected a dict of scores for query 'd' of run 'q', found 1\. Pass "
-            r"\{query: \{doc: score\}\}; of several runs \{run: that, or a table\}\.",
+            r"\{query: \{doc: score\}\}; for several runs "
+            r"\{run: such a dict, or a table\}\.",
         ),
         (
             {"r": {"q": {"d": 1}}, "s": {"q": ["d"]}},
@@ -399,8 +400,8 @@ def test_runs_are_read_when_they_are_needed(put):
 def test_what_was_a_frame_says_where_the_frame_is():
     runs = read_runs(DICT)
     line = (
-        "runs are read when they are needed, and are no DataFrame: take .table, which "
-        "is one of all of them"
+        "runs are read when they are needed, and are no DataFrame: use .table, a "
+        "DataFrame of all of them"
     )
     for use in (lambda: runs["run_id"], lambda: [*runs], lambda: "run_id" in runs):
         with pytest.raises(UsageError) as error:

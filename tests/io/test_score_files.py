@@ -106,7 +106,7 @@ def test_names_that_ids_may_have_are_written(tmp_path, suffix):
             ("b", " q", "m", 1.0),
             ".jsonl",
             ", row 2: expected query_id, found ' q'. Ids are whole numbers, or text "
-            "without tabs and without blanks around.",
+            "without tabs and without blanks at its ends.",
         ),
     ],
 )

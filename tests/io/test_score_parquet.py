@@ -130,7 +130,8 @@ def test_parts_that_are_not_whole(tmp_path):
     other.metadata.update(part=[2, 3], order="clarke")
     other.save(folder / "2-of-3.parquet")
     assert refused() == (
-        "2-of-3.parquet: is of another job than 1-of-3.parquet: it differs in order"
+        "2-of-3.parquet: belongs to another job than 1-of-3.parquet: it differs in "
+        "order"
     )
     del other.metadata["order"]
     other.save(folder / "2-of-3.parquet")
@@ -184,7 +185,7 @@ def test_content_that_the_metadata_do_not_tell_of(tmp_path):
             with pytest.raises(DataError) as error:
                 ask(read_scores(path))
             assert str(error.value) == (
-                f"{path}: does not hold the scores of which its metadata tell. Make or "
+                f"{path}: does not hold the scores that its metadata describe. Make or "
                 "copy it again; if it was changed on purpose, leave 'pgcjax' out of "
                 "its metadata."
             )

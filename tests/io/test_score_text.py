@@ -202,7 +202,7 @@ UNSURE = {
         "tot", "'model 0.5 0.6 1'", "tot", "tot"
     ).replace("2 names", "1 names"),
     "q1 Q0 d1 1 9 run\nq2 Q0 d2 1 9 run": "x.txt: may be scores in the format ranking, "
-    "or a run: not each of what is ranked is there for each topic. If these are "
+    "or a run: some topics lack some of the ranked names. If these are "
     "scores, say so: score_format='ranking', --score-format ranking.",
     "301 0 d1 1\n301 0 d2 0": GUESS.format(
         "tot", "'301 0 d1 1'", "tot", "tot"

@@ -119,8 +119,9 @@ def test_no_more_is_unpacked_than_memory_allows(put, kind):
         tracemalloc.stop()
         assert peak < 2**28
         assert str(error.value) == (
-            f"{path}: has more than 64 MiB, decompressed, which is what memory allows "
-            "for a file. Allow more: pgcjax.files.reading(memory=SIZE), --memory SIZE "
+            f"{path}: has more than 64 MiB when decompressed, the limit of memory "
+            "for a file. Allow more: pgcjax.files.reading(memory=SIZE), --memory "
+            "SIZE "
             "on the command line."
         )
 

@@ -211,7 +211,8 @@ def test_files_that_were_put_together_or_wrapped(put, name, text, rows):
         (
             "a.csv",
             'query_id,a,b,winner,note\n1,x,y,a,"open\n1,x,z,b,shut"\n',
-            ":2: expected fields separated by ',': a quote spans lines that have all",
+            ":2: expected fields separated by ',': a quote spans lines that each "
+            "have all",
         ),
         ("a.json", "[1, 2]", ":1: expected preferences, found"),
     ],
@@ -227,9 +228,7 @@ def test_cells_that_no_rule_reads(put):
     """Up to a share they are no answer, and said; codes and other ids never are."""
     rows = "1,x,y,A\n" * 19
     path = put("a.csv", f"{HEADER}{rows}1,x,z,they are both hard to judge\n")
-    with pytest.warns(
-        DataWarning, match="1 of 20 cells of winner say nothing that any"
-    ):
+    with pytest.warns(DataWarning, match="1 of 20 cells of winner match no rule"):
         assert read_preferences(path).attrs["refused"] == {"": 1}
     few = put("b.csv", f"{HEADER}1,x,y,A\n1,x,y,A\n1,x,z,they are hard to judge\n")
     with pytest.raises(DataError) as refused:
@@ -246,10 +245,10 @@ def test_cells_that_no_rule_reads(put):
 
 def test_options_are_obeyed_or_said_to_be_of_no_use(put):
     path = put("a.csv", "query_id,winner,loser\n1,x,y\n")
-    with pytest.raises(DataError, match="answers say what words mean, but no column"):
+    with pytest.raises(DataError, match="answers define words, but no column"):
         read(path, answers="a=1,b=2")
     text = put("a.txt", "1 x y x\n")
-    told = pytest.warns(DataWarning, match="has no header, so answers are not of it")
+    told = pytest.warns(DataWarning, match="has no header, so answers do not apply")
     with told, reading(answers="a=1,b=2"):
         assert len(read_preferences(text)) == 1
     sides = put("b.csv", "query_id,doc_a,doc_b,winner\n1,x,y,doc_a\n")

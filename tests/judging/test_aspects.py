@@ -267,13 +267,13 @@ def test_wrong_use():
         DataError, match="labels, row 2: expected a grade, found 'good'"
     ):
         aspect_table(SMALL.assign(grade=[1, "good"] + [1] * (len(SMALL) - 2)))
-    with pytest.raises(DataError, match="no labels of 'relevance' among the aspects"):
+    with pytest.raises(DataError, match="no labels for 'relevance' among the aspects"):
         aspect_table(SMALL, "relevance")
     with pytest.raises(UsageError, match="of is one of grades, changes, not 'all'"):
         aspect_correlation(SMALL, of="all")
     with pytest.raises(UsageError, match="no aspect 'beauty'; there are novelty"):
         aspect_prediction(SMALL, aspects=[["beauty"]])
-    with pytest.raises(UsageError, match="share to test on is between 0 and 1"):
+    with pytest.raises(UsageError, match="share to test on between 0 and 1"):
         aspect_prediction(SMALL, test_share=1.0)
     with pytest.raises(UsageError, match="at least one split"):
         aspect_prediction(SMALL, splits=0)

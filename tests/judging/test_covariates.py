@@ -149,20 +149,23 @@ def test_double_votes_keep_covariates_by_document():
 MISTAKES = {
     "covariate 'depth': votes have no columns depth_a and depth_b (nor depth and "
     "other_depth)": ["depth"],
-    "covariate 'language': the column language says nothing of either side; expected "
+    "covariate 'language': the column language does not describe a side; expected "
     "language_a and language_b (or language and other_language)": ["language"],
-    "covariate 'twice' cannot be told from size: leave one out": ["size", "twice"],
+    "covariate 'twice' cannot be separated from size: leave one out": ["size", "twice"],
     "covariate 'flat' is the same on both sides of every vote": ["flat"],
-    "covariate 'trait' cannot be told from the strengths of documents: leave one out": [
-        "trait"
-    ],
-    "covariate 'sure=yes' tells all votes: leave it out": ["sure"],
+    (
+        "covariate 'trait' cannot be separated from the strengths of documents: "
+        "leave one out"
+    ): ["trait"],
+    "covariate 'sure=yes' predicts every vote: leave it out": ["sure"],
     "self_preference: no judge judges a document of its own family: give families "
     "(--family NAME=FAMILY), or columns family_a, family_b and judge_family": [
         "self_preference"
     ],
-    "covariate 'tag' has 3000 categories, such as x0, x1, x10, …: at most 20 can be "
-    "told apart": ["tag"],
+    (
+        "covariate 'tag' has 3000 categories, such as x0, x1, x10, …: at most 20 are "
+        "allowed"
+    ): ["tag"],
 }
 
 
@@ -230,7 +233,8 @@ def test_families_are_named_or_columns():
 def test_one_judge_alone_cannot_tell_bias_from_strength():
     (found,) = own_answers(arena(1, 0.5, alone=True))
     assert found.verdict == (
-        "not asked: covariate 'self_preference' cannot be told from the strengths of "
+        "not asked: covariate 'self_preference' cannot be separated from the "
+        "strengths of "
         "documents: leave one out"
     )
 

@@ -317,10 +317,10 @@ def test_what_cannot_be_compared_is_said():
     rows += [("q", "x", "y", 0), ("p", "a", "b", 0)]
     found = pgcjax.judgments.fit(pd.DataFrame(rows, columns=names), prior=2.5)
     assert found.notes[:2] == (
-        "of 1 of 2 queries, nothing links all documents: those of different sets "
+        "in 1 of 2 queries, votes do not link all documents: those of different sets "
         "(linked) are not compared",
-        "of 1 of 3 sets of documents, wins do not link all both ways: how far those "
-        "of different ones (both_ways) are apart, the prior says, whose standard "
+        "in 1 of 3 sets of documents, wins do not link all both ways: distances "
+        "between different ones (both_ways) come from the prior, whose standard "
         "deviation is 2.5",
     )
     own = found.table[found.table["query_id"] == "q"].set_index("doc_id")
@@ -329,7 +329,7 @@ def test_what_cannot_be_compared_is_said():
     assert own["votes"].to_dict() == {"a": 1, "b": 3, "c": 2, "x": 1, "y": 1}
     assert own["rank"].to_dict() == {"a": 1, "b": 5, "c": 4, "x": 2, "y": 2}
     fitted = pgcjax.judgments.fit(pd.DataFrame(rows, columns=names)).notes
-    assert fitted[1].endswith("are apart, the prior says")
+    assert fitted[1].endswith("come from the prior")
     assert fitted[2].startswith("standard deviation of strengths, fitted to the votes")
     counted = pgcjax.judgments.fit(pd.DataFrame(rows, columns=names), "copeland")
     assert "error" not in counted.table and len(counted.notes) == 1
@@ -342,7 +342,7 @@ MISTAKES = {
     "by is one of query, aspect, all, not 'run'": {"by": "run"},
     "remove is one of first, longer, not 'tie'": {"remove": ["tie"]},
     "prior is a standard deviation above 0, not -1": {"prior": -1},
-    "reliability and remove are of bt and davidson, not borda": (
+    "reliability and remove work with bt and davidson, not borda": (
         {"model": "borda", "reliability": True}
     ),
     "reliability needs a finite prior, such as 2.5": (
@@ -350,10 +350,10 @@ MISTAKES = {
     ),
     "no aspect is named: preferences have no column aspect": {"by": "aspect"},
     "no judge is named: preferences have no column judge": {"reliability": True},
-    "what was shown first is not known: preferences have no column first": (
+    "the presentation order is unknown: preferences have no column first": (
         {"remove": ["first"]}
     ),
-    "lengths are not known: give lengths (--lengths FILE), or columns length and "
+    "lengths are unknown: give lengths (--lengths FILE), or columns length and "
     "other_length": {"remove": ["longer"]},
 }
 
@@ -373,7 +373,7 @@ def test_judges_may_be_too_many(monkeypatch):
     with pytest.raises(UsageError) as refused:
         pgcjax.judgments.fit(table, reliability=True)
     assert str(refused.value) == (
-        "reliability is fitted of 2 judges at most, in each aspect again, not of 3: "
+        "reliability is fitted for 2 judges at most, anew in each aspect, not for 3: "
         "name those that count"
     )
 
@@ -385,7 +385,7 @@ def test_votes_that_place_tells_have_no_model_without_prior():
     with pytest.raises(DataError) as refused:
         pgcjax.judgments.fit(table, remove=["first"], prior=np.inf)
     assert str(refused.value) == (
-        "preferences: votes have no most likely model. Give a smaller prior."
+        "preferences: the likelihood of the votes has no maximum. Give a smaller prior."
     )
     assert pgcjax.judgments.fit(table, remove=["first"]).effects["low"][0] > 1
 

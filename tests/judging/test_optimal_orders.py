@@ -131,6 +131,6 @@ def test_what_is_not_known_is_said():
     assert found.table.iloc[0].tolist() == ["q", 15, 9, 1, 1, 0, True]
     assert found.contradicted.empty
     assert found.notes == (
-        "1 query (q) with too many orders that contradict the fewest judgments: which "
-        "judgments all of them contradict is not known. More states may do",
+        "1 query (q) with too many orders that contradict the fewest judgments: the "
+        "judgments that all of them contradict are unknown. More states may suffice",
     )

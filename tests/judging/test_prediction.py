@@ -265,16 +265,16 @@ def test_scores_say_how_good_predictions_are(drawn):
     shares = [f"{100 * share:.1f} %" for share in found.accuracy["accuracy"]]
     right, isolation, majority = shares
     assert scores.notes[-1] == (
-        "grades that nobody gave after the previous document are predicted; of 900 "
-        f"that were given, held out query by query, {right} are predicted right; "
-        f"{isolation} are the grade in isolation, {majority} the most frequent one"
+        "missing conditional grades are predicted; cross-validated by query on 900 "
+        f"given grades, {right} are predicted correctly; "
+        f"{isolation} equal the grade in isolation, {majority} the most frequent one"
     )
     assert len(scores.notes) == 2  # each once for both measures
     one = context[context["query_id"] == "q000"]
     with pytest.warns(pgcjax.errors.DataWarning):
         scores = pgcjax.evaluate(runs, qrels=qrels, context=one, measures=names[:1])
     assert scores.notes[-1].endswith(
-        "how well is not known: that takes grades of two queries"
+        "their accuracy is unknown: an estimate takes grades of two queries"
     )
 
 
@@ -335,9 +335,7 @@ def test_wrong_arguments(drawn, options, message):
 def test_nothing_to_learn_from():
     qrels = {"q": {"a": 1, "b": 2}}
     rows = [("q", "a", "x", 1), ("q", "x", "a", 1)]
-    with pytest.raises(
-        DataError, match=r"^context: no conditional grade is of two doc"
-    ):
+    with pytest.raises(DataError, match=r"^context: the qrels grade both doc"):
         predict_context(qrels, pd.DataFrame(rows, columns=CONTEXT))
     rows = [("q", "a", "b", 1), ("q", "b", "a", 1)]
     with pytest.raises(

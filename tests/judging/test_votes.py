@@ -54,17 +54,17 @@ def test_groups_of_ones_own():
     assert options == ("left", "tie", "right") and code.tolist() == [0, 2, 1]
     assert mirrored.tolist() == [2, 1, 0]
     lopsided = {-1: "left", 0: "rest", 1: "rest"}
-    with pytest.raises(UsageError, match="not the same both ways round"):
+    with pytest.raises(UsageError, match="not symmetric"):
         encode(np.array([-1.0, 0.0, 1.0]), lopsided, "any")
     options, _, code = encode(np.array([-1.0, 0.0, 1.0]), lopsided, "given")
     assert options == ("left", "rest") and code.tolist() == [0, 1, 1]
-    with pytest.raises(UsageError, match="not the same both ways round"):
+    with pytest.raises(UsageError, match="not symmetric"):
         encode(np.array([1.0]), {1: "right"}, "any")
     with pytest.raises(
         UsageError, match="grouping is one of all, sign, strict, tied, not 'five'"
     ):
         encode(values, "five", "any")
-    with pytest.raises(UsageError, match="say 202 different things"):
+    with pytest.raises(UsageError, match="have 202 different values"):
         encode(np.arange(1.0, 102.0), "all", "any")
 
 
@@ -95,7 +95,7 @@ def test_a_judge_has_one_vote_on_a_pair():
     votes = collect(table)
     assert said(votes) == [("q", "a", "b", "x", "A>B", 1)]
     assert votes.notes == (
-        "left out: what a judge says who contradicts himself, 1 time",
+        "left out: judgments by which a judge contradicts himself, 1 time",
     )
     assert len(collect(table, grouping="all").pair) == 0  # 1 and 2 are different things
 
@@ -133,7 +133,7 @@ def test_sides_as_given():
     ]
     with pytest.raises(UsageError, match="sides is one of any, given, not 'left'"):
         collect(both, sides="left")
-    with pytest.raises(UsageError, match="has no sides"):
+    with pytest.raises(UsageError, match="have no sides"):
         collect(both, sides="given", bad=True)
 
 

@@ -286,7 +286,9 @@ def test_predictions_that_were_given_count():
     stop = [(2**g - 1) / 2**7 for g in (1, 5, 7)]
     expected = stop[0] + (1 - stop[0]) * (stop[1] / 2 + (1 - stop[1]) * stop[2] / 3)
     assert score.item() == pytest.approx(expected, abs=EXACT)
-    with pytest.raises(DataError, match="nothing is predicted of documents of grade 1"):
+    with pytest.raises(
+        DataError, match="there are no predictions for documents of grade 1"
+    ):
         scored(tables, ["CCG(missing=predicted)@5"], rules[rules.relevance == 2])
 
 
@@ -303,7 +305,7 @@ def test_what_a_measure_needs():
 
 def test_judgments_that_do_not_meet():
     other = pd.DataFrame([("q0", "z", "y", 1)], columns=CONTEXT)
-    with pytest.raises(DataError, match="^context: no conditional grade is of a docum"):
+    with pytest.raises(DataError, match="^context: the qrels grade no docum"):
         values((*collection(1)[:2], other), "CCG@5")
 
 
@@ -319,8 +321,8 @@ def test_notes_of_what_is_left_out():
     )
     assert known.notes == (
         "conditional grades of 1 query without qrels: ignored",
-        "1 conditional grade of a document without a grade of its own, which counts "
-        "as 0",
+        "1 conditional grade for a document without a grade in the qrels, which "
+        "counts as 0",
     )
     assert list(known.docs) == ["p", "q"] and known.docs["q"].tolist() == ["a", "b"]
     assert known.pairs["q"].tolist() == [1, 2] and known.grades["q"].tolist() == [1, 4]

@@ -160,7 +160,8 @@ def test_the_peel_in_its_place_is_said_in_a_warning_and_in_the_metadata():
         )
     assert [str(warning.message) for warning in said] == [
         "ExactPGC(states=30): 1 query (q) with too many orders that contradict the "
-        "fewest judgments: scored as PGC is, by the greedy peel. More states=… may do"
+        "fewest judgments: scored as PGC is, by the greedy peel. More states=… may "
+        "suffice"
     ]
     assert scores.metadata["unproven"] == {"ExactPGC(states=30)": ["q"]}
     scores = pgcjax.evaluate(run_of(["a"], "p"), preferences=easy, measures="ExactPGC")

@@ -99,7 +99,7 @@ def test_ties_and_bad_documents_add_no_edge():
 def test_what_is_refused():
     prefs = preferences_of(["ab"]).assign(judge="j")
     instead = (
-        "; resample='queries' is of every measure (--resample on the command line)"
+        "; resample='queries' works with every measure (--resample on the command line)"
     )
     for measure, options, message in (
         (
@@ -113,8 +113,9 @@ def test_what_is_refused():
             (
                 f"PGC(ties=mean,ideal={ideal})",
                 {},
-                f"PGC(ties=mean,ideal={ideal}): ties are of ideal=greedy: whatever the "
-                "order of documents that a run lacks, others score the same",
+                f"PGC(ties=mean,ideal={ideal}): ties work only with ideal=greedy: "
+                "scores by other ideals do not depend on the order of documents "
+                "that a run lacks",
             )
             for ideal in ("exact", "copeland")
         ),
@@ -128,16 +129,17 @@ def test_what_is_refused():
             (
                 f"PGC(ideal={ideal})",
                 {"replicates": 5},
-                f"PGC(ideal={ideal}): resample='judgments' is of ideal=greedy: what is "
-                f"kept of the judgments is peeled{instead}",
+                f"PGC(ideal={ideal}): resample='judgments' works with ideal=greedy: "
+                "the "
+                f"remaining judgments are peeled{instead}",
             )
             for ideal in ("bt", "exact")
         ),
         (
             "PGC(ideal=bt)",
             {"leave_out": "judges"},
-            "PGC(ideal=bt): leave_out='judges' is of ideal=greedy: what is kept of the "
-            "judgments is peeled",
+            "PGC(ideal=bt): leave_out='judges' works with ideal=greedy: the remaining "
+            "judgments are peeled",
         ),
     ):
         with pytest.raises(UsageError) as error:
@@ -150,6 +152,6 @@ def test_what_is_refused():
             run_of("ab"), preferences=prefs, measures="PGC(ideal=borda)"
         )
     assert str(error.value) == (
-        "PGC(ideal=borda): expected PGC of preferences, whose judgments can be fewer "
-        "or more: graph=real or graph=combined, and ideal=greedy"
+        "PGC(ideal=borda): expected PGC of preferences, whose judgments can be "
+        "subsampled: graph=real or graph=combined, and ideal=greedy"
     )

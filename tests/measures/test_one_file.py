@@ -159,8 +159,8 @@ def test_a_package_that_brings_a_defect(tmp_path, monkeypatch, module, cause):
     with pytest.warns(pgcjax.errors.DataWarning) as warned:
         register_installed()
     assert re.fullmatch(
-        "package pgcjax-failure: measures of pgcjax_failure:MEASURES are left out, by "
-        f"{cause}. Mend or uninstall the package",
+        "package pgcjax-failure: measures of pgcjax_failure:MEASURES are left out, "
+        f"because of {cause}. Mend or uninstall the package",
         str(warned[0].message),
     )
     assert catalogue() == before

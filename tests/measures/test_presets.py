@@ -59,5 +59,6 @@ def test_arguments_by_other_names_are_said_in_one_line():
     with pytest.raises(UsageError) as error:
         pgcjax.evaluate(demo / "runs", qrels=demo / "qrels.txt", missing="shared")
     assert str(error.value).startswith(
-        "missing is one of zero, skip, error: shared leaves queries out of scores"
+        "missing is one of zero, skip, error: shared leaves queries out of existing "
+        "scores"
     )

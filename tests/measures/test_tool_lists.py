@@ -344,7 +344,7 @@ def test_float32_is_refused_where_there_are_no_scores(tmp_path):
         pgcjax.evaluate(path, qrels=qrels, measures="AP", float32=True)
     assert str(refused.value) == (
         f"float32 rounds scores, and {path} holds packed runs, which have none: give "
-        "the files that it was packed of"
+        "the files that it was packed from"
     )
 
 

@@ -112,9 +112,9 @@ def test_the_queries_of_the_qrels_count(demo):
         evaluator = ir_measures.evaluator([nDCG @ 10, bound], demo.qrels)
         ir_measures.evaluator([bound], demo.qrels)
     assert [str(w.message) for w in said] == [
-        "PGC: 1 query of the qrels, such as 'q101', without judgments for it: NaN, "
-        "which ir_measures leaves out of the mean, and PyTerrier does not: keep the "
-        "queries that PGC.bind(…).queries lists"
+        "PGC: 1 query of the qrels, such as 'q101', have no judgments for it and "
+        "score NaN, which ir_measures leaves out of the mean, but PyTerrier does "
+        "not: keep the queries that PGC.bind(…).queries lists"
     ]
     found = values(evaluator.iter_calc(short), bound)
     assert found.keys() == scores.keys() and found[unjudged] != found[unjudged]
@@ -197,12 +197,12 @@ ONE = {"q": {"a": 1}}
         (
             lambda: PGC.queries,
             UsageError,
-            "PGC is bound to no judgments that it needs",
+            "PGC lacks the judgments that it needs",
         ),
         (
             lambda: plugin.ImagePGC,
             UsageError,
-            "ImagePGC scores image grids, which ir_measures has not",
+            "ImagePGC scores image grids, which ir_measures does not have",
         ),
         (
             lambda: plugin.Provider(order="x"),

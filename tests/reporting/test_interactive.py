@@ -215,13 +215,13 @@ def test_judgments_and_runs_beside_scores(tmp_path):
     with pytest.raises(DataError) as error:
         judged_queries.read(["q7"], findings.runs, preferences)
     assert str(error.value) == (
-        "judgments: are of queries q0, q2; scores are of q7. Give the judgments of "
+        "judgments: are for queries q0, q2; scores are for q7. Give the judgments of "
         "these queries."
     )
     with pytest.raises(DataError) as error:
         judged_queries.read(findings.queries, ["a"], preferences, None, read_runs(runs))
     assert str(error.value) == (
-        "runs: are called other, run000, run002; scores are of a. Name them as in the "
+        "runs: are called other, run000, run002; scores are for a. Name them as in the "
         "scores (name_by, --name-by)."
     )
 
@@ -229,10 +229,14 @@ def test_judgments_and_runs_beside_scores(tmp_path):
 @pytest.mark.parametrize(
     ("test", "correction", "risk"),
     [
-        ("t", None, "even one of all pairs different would be at most 10 %"),
-        ("tukey", None, "even one of all pairs different would be at most 10 %"),
+        ("t", None, "any pair different would be at most 10 %"),
+        ("tukey", None, "any pair different would be at most 10 %"),
         ("t", "bh", "of the pairs called different, 10 % are expected not to be"),
-        ("t", "none", "not different, about 10 % are called so, as each pair is"),
+        (
+            "t",
+            "none",
+            "about 10 % of the pairs that do not differ are called different",
+        ),
     ],
 )
 def test_it_says_in_words_what_significance_means(test, correction, risk):
@@ -255,7 +259,7 @@ def test_it_says_in_words_who_judged():
     text = judging_in_words(table, qrels, ["q1", "q2"])
     assert "2 judgments on 1 query by 2 judges (ann, bob). " in text
     assert text.endswith(
-        "have grades: 1 document of 1 query, from 1.5 to 1.5; the larger, the better."
+        "have grades: 1 document of 1 query, from 1.5 to 1.5; higher grades are better."
     )
     none = judging_in_words(None, qrels, ["q2"])
     assert none == "No query with scores has grades."
@@ -302,7 +306,7 @@ def test_each_measure_is_shown_on_its_own_queries(tmp_path):
         assert one["queries"] == (there if queries == 6 else None)
         assert np.isfinite(values).all(axis=0).nonzero()[0].tolist() == there
     assert "<dt>queries</dt><dd>PGC 6; Compat 8</dd>" in text
-    own = "measures have queries of their own: PGC 6; Compat 8"
+    own = "measures have different queries: PGC 6; Compat 8"
     assert f"<dt>lacking</dt><dd>{own}" in text
     assert data["common"] == ", by the 6 queries that all measures have"
     with pytest.warns(DataWarning, match="2 of 8 queries left out"):

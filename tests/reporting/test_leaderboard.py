@@ -118,7 +118,7 @@ def test_a_narrow_terminal_cuts_no_number():
     assert " PGC(p=0.8, ┃" in text[2] and "graph=combined) ┃" in text[3]
     text = printed(board, 50)
     assert max(map(len, text)) <= 50
-    assert text[-1] == "Not shown, for want of room: nDCG@10"
+    assert text[-1] == "Not shown, for lack of space: nDCG@10"
     name = "".join(line.split("│")[2].strip() for line in text if "│" in line)
     assert name == f"{long}b"
     assert sum(line.count("0.5500") for line in text) == 2

@@ -121,7 +121,8 @@ def test_what_is_not_explained_is_said(demo, monkeypatch):
     )
     assert {measure for measure, *_ in why.cells} == {"PGC"} and len(why.cells) == 4
     assert (
-        "they are of other judgments, runs or parameters" in why.notes["Compat(p=0.95)"]
+        "they were made with other judgments, runs or parameters"
+        in why.notes["Compat(p=0.95)"]
     )
     assert "of mine" in why.notes["of mine"] and set(why.notes) == {
         *findings.scores
@@ -129,7 +130,7 @@ def test_what_is_not_explained_is_said(demo, monkeypatch):
     monkeypatch.setattr(score_reasons, "_ROWS", 45)
     why = explain_scores(findings, explainers(judgments), RUNS, cells=4)
     assert len(why.cells) == 2
-    assert why.notes["PGC"] == "2 scores explained: there is room for no more"
+    assert why.notes["PGC"] == "2 scores explained: the page has no room for more"
     none = explain_scores(findings, explainers(judgments), RUNS, cells=0)
     assert not none.cells and columns_of(none, findings)["cells"].shape == (0, 4)
     with pytest.raises(UsageError, match="-1 scores to explain: expected 0 or more"):

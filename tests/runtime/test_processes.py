@@ -13,8 +13,8 @@ from pgcjax.errors import DataError, PgcjaxError, UsageError
 from pgcjax.runtime.processes import Peer, Processes
 
 GONE = (
-    "process {} before the job was done. Start all of them again, with --resume "
-    "(journal= in Python) to go on with what they kept"
+    "process {} before the job was done. Restart all of them, with --resume "
+    "(journal= in Python) to continue from their finished work"
 )
 
 
@@ -105,11 +105,11 @@ def test_whoever_does_not_come_ends_the_wait_of_all():
     here = f"@localhost:{port}"
     with ThreadPoolExecutor(2) as pool:
         said = list(pool.map(one, (f"1/3{here}", f"2/3{here}")))
-    late = "process 3 of 3 did not come"
+    late = "process 3 of 3 did not join"
     assert said[0] == f"{late} within 0.5 s (--distributed-timeout)"
     assert said[1] in (
         late,
-        "not all of 3 processes came within 0.5 s (--distributed-timeout)",
+        "not all of 3 processes joined within 0.5 s (--distributed-timeout)",
     )
     assert one(f"2/2@127.0.0.1:{port}") == (
         f"process 1 of 2 did not answer at 127.0.0.1:{port} within 0.5 s "
@@ -156,7 +156,7 @@ def test_strangers_are_sent_away():
         ("2/2@localhost:0", "expected a port from 1 to 65535, found 0"),
         ("2/2@no-such.invalid:8476", "there is no host 'no-such.invalid': "),
         (f"1/2@{'h' * 300}:8476", f"there is no host '{'h' * 300}': "),
-        ("auto", "JAX cannot tell: it finds no launcher that it knows. Give I/N@HOST"),
+        ("auto", "JAX cannot tell: it detects no launcher. Give I/N@HOST"),
     ],
 )
 def test_mistakes(how, said):

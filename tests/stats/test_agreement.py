@@ -298,7 +298,7 @@ def test_measures_that_do_not_fit_together():
     with pytest.raises(DataError) as error:
         agree_measures(wide({"a": one, "b": other}))
     assert str(error.value) == (
-        "of a and b, only one has scores of run 'r2'. Complete the other, or drop it."
+        "only one of a and b has scores of run 'r2'. Complete the other, or drop it."
     )
     with pytest.raises(UsageError) as unknown:
         agree_measures(wide({"a": one, "b": one}), measures=["a", "c"])
@@ -315,7 +315,7 @@ def test_queries_that_only_one_measure_has():
     with pytest.raises(DataError) as error:
         agree_measures(tables, missing="error")
     assert str(error.value) == (
-        "of a and b, only one has scores of query 'q0'. Complete the other, or choose "
+        "only one of a and b has scores of query 'q0'. Complete the other, or choose "
         "missing shared, drop or zero."
     )
     with pytest.warns(DataWarning) as said:

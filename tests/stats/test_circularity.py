@@ -47,7 +47,7 @@ def test_a_lift_is_the_distance_from_the_line_of_the_others():
     assert row["lifted"] and row["low"] < row["lift"] < row["high"]
     assert row["low"] < 0.1 < row["high"]
     assert found.notes == (
-        "of 1 run made with the judge, lifted: r03 (40 queries, α = 0.05 of all "
+        "of 1 run made with the judge, lifted: r03 (40 queries, α = 0.05 for all "
         "together)",
     )
     runs = found.runs.set_index("run_id")

@@ -163,7 +163,9 @@ def test_queries_are_correlated_run_by_run():
     with pytest.warns(DataWarning) as said:
         found = correlate_queries(hole, missing="drop")
     assert found.attrs["notes"] == [str(said[0].message)]
-    assert found.attrs["notes"][0].endswith("left out that one of two measures lacks")
+    assert found.attrs["notes"][0].endswith(
+        "because one of two measures lacks its score for a run"
+    )
     assert (found["queries"] == 3).all()
     with pytest.raises(UsageError, match="coefficient is one of tau, .*, not 'rho'"):
         correlate_queries(scores, coefficients=["rho"])

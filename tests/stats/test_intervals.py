@@ -160,7 +160,7 @@ def test_too_few_resamples_are_refused_with_the_number_that_would_do(
     many, test, correction
 ):
     message = (
-        "^resamples=10000: of 7875 pairs no p, corrected by (holm|bh), can be below "
+        "^resamples=10000: with 7875 pairs and correction (holm|bh), no p can be below "
         "0.05 by fewer than resamples=157500; test 'max-t' needs few, and 't' none$"
     )
     with pytest.raises(UsageError, match=message):
@@ -177,7 +177,7 @@ def test_resamples_are_as_many_as_the_correction_needs(many):
     names = [f"{i:04}" for i in range(400)]
     every = Matrix(names, many.query_ids, np.zeros((400, 30)), "AP")
     with pytest.raises(
-        UsageError, match="^test 'permutation': of 79800 pairs no p, co"
+        UsageError, match="^test 'permutation': with 79800 pairs and co"
     ):
         compare(every, test="permutation")
 
@@ -189,7 +189,7 @@ def test_the_queries_may_be_too_few_for_any_p():
         found = compare(Matrix(names[:5], names, x), test=test)
         assert not found.table.significant.any()
         assert found.notes[-1] == (
-            f"no pair could be significant: by 6 queries the smallest p of {test} is "
+            f"no pair could be significant: with 6 queries the smallest p of {test} is "
             "0.3125, once corrected; test max-t and t have no such limit"
         )
 

@@ -179,8 +179,8 @@ def test_leaderboards_and_lines():
     )
     assert two.flips().empty and "change" in two.flips()
     assert two.in_words(two.orders(interval="none"))[1:] == [
-        "no pair is known to be judged in both orders: what place does to the order, "
-        "these judgments do not say"
+        "no pair is known to be judged in both orders: these judgments do not show "
+        "the effect of place on the order"
     ]
     alone = JudgeOrders(
         ABOUT, run_ids=RUNS, boards={"b": found.boards["b"]}, flipped={"b": (40, 9)}
@@ -244,7 +244,7 @@ def test_a_file_gives_back_what_was_written(tmp_path):
     for lines, message in (
         (
             [columns, *rows],
-            f"{path}: does not say what it depends on: measure, flips and flipped. "
+            f"{path}: does not state its dependencies: measure, flips and flipped. "
             f"{mend}",
         ),
         (

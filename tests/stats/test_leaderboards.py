@@ -209,19 +209,19 @@ def test_what_one_of_two_leaderboards_lacks():
         (
             truth[truth["query_id"] != "q03"],
             {"missing": "error"},
-            "of M of the truth and M of scores, only one has scores of query 'q03'. "
+            "only one of M of the truth and M of scores has scores of query 'q03'. "
             "Complete the other, or choose missing shared, drop or zero.",
         ),
         (
             board[board["run_id"] != "r2"],
             {},
-            "of M of the truth and J of scores, only one has scores of run 'r2'. "
+            "only one of M of the truth and J of scores has scores of run 'r2'. "
             "Complete the other, or drop it.",
         ),
         (
             pd.DataFrame({"run": ["r0", "r9"], "score": [1, 2]}),
             {},
-            "of scores of scores and M of the truth, only one has scores of run 'r1'. "
+            "only one of scores of scores and M of the truth has scores of run 'r1'. "
             "Complete the other, or drop it.",
         ),
         (

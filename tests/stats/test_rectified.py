@@ -151,7 +151,7 @@ def test_what_is_told():
     assert share.format(p) in found.notes
     assert found.notes[-1] == (
         f"human scores of 8 of 20 queries; medians over pairs: λ {power:.2f}, "
-        f"intervals {width:.2f} as wide as by them alone"
+        f"intervals {width:.2f} as wide as by human scores alone"
     )
     odd = human.replace({"query_id": {human.query_id[0]: "elsewhere"}})
     said = "human scores: 1 query left out that the model lacks"
@@ -205,7 +205,7 @@ def test_refusals():
         (
             away,
             {},
-            f"human scores are of queries {some}, the model's of q00, q01, q02, …: "
+            f"human scores are for queries {some}, the model's for q00, q01, q02, …: "
             "none is in both. Score the queries that people judged by the model, too.",
         ),
         (

@@ -244,7 +244,9 @@ def test_a_stopped_sweep_goes_on(test, tmp_path):
     (folder / "finished-blocks.npz").write_bytes(b"cut off")
     assert (run().p_value == expected).all()
     (folder / "job.json").write_text("cut off")
-    with pytest.raises(DataError, match="has .job.json., which is not of pgcjax, or d"):
+    with pytest.raises(
+        DataError, match="has .job.json., which pgcjax did not write, or"
+    ):
         run()
 
 

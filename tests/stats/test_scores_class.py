@@ -114,7 +114,8 @@ def test_judgments_that_were_not_those_are_refused(stored):
         with pytest.raises(DataError) as error:
             stored.explain(**GIVEN, runs=RUNS, **given)
         assert str(error.value) == (
-            f"{name}: they are not those by which the scores were made. Give the runs "
+            f"{name}: they differ from those by which the scores were made. Give the "
+            "runs "
             "and judgments that were scored."
         )
     mixed = {"preferences": votes.sample(frac=1, random_state=0), "qrels": grades}

@@ -50,10 +50,16 @@ def test_a_fit_has_the_ranks_of_standings():
     tiers = pgcjax.judgments.fit(apart).table.groupby("query_id")["tier"].max()
     assert (tiers > 1).all()
     lack = [(one[:19], {}, "errors need 20 votes on a query")]
-    lack += [(pd.concat([one[:9], apart[-800:]]), {}, "of 1 of 2 queries, ranges")]
-    lack += [(table, {}, "of 50 queries at most, or by all")]
+    lack += [(pd.concat([one[:9], apart[-800:]]), {}, "for 1 of 2 queries, ranges")]
+    lack += [(table, {}, "for 50 queries at most, or by all")]
     swayed = one.assign(first=one["doc_id"])
-    lack += [(swayed, {"remove": ["first"]}, "strengths hang on what queries share")]
+    lack += [
+        (
+            swayed,
+            {"remove": ["first"]},
+            "strengths depend on effects that queries share",
+        )
+    ]
     lack += [(table[:100], {"by": "all"}, "need 20 queries, or as many votes on a")]
     for votes, options, note in lack:
         fit = pgcjax.judgments.fit(votes, **options)

@@ -196,7 +196,7 @@ def test_systems_of_one_run_each_are_tested_as_runs():
     columns = ["difference", "low", "high", "p_value", "p_adjusted"]
     pd.testing.assert_frame_equal(found.table[columns], plain.table[columns])
     assert any(
-        n.startswith("of one run, and so taken for deterministic: a, b")
+        n.startswith("with one run, and so treated as deterministic: a, b")
         for n in found.notes
     )
 
@@ -267,7 +267,7 @@ def test_several_collections_are_compared_by_their_mean(tmp_path, monkeypatch, c
     runs = found.runs.set_index("run_id")
     assert runs["mean"].tolist() == pytest.approx(list((means[0] + means[1]) / 2))
     assert "32 queries of 2 collections" in found.notes[0]
-    assert "nothing is claimed of other collections" in found.notes[1]
+    assert "the results do not extend to other collections" in found.notes[1]
     rows = [part.assign(query_id=n + "/" + part.query_id) for n, part in parts.items()]
     one = pgcjax.compare(pd.concat(rows), collections="/")
     pd.testing.assert_frame_equal(one.table, found.table)

@@ -223,7 +223,7 @@ def test_a_file_of_replicates_gives_them_back(tmp_path):
         ([head, columns, rows[0], *rows], f"{path}: {complete}. {mend}"),
         (
             [columns, *rows],
-            f"{path}: does not say what it depends on: replicates, resample and seed. "
+            f"{path}: does not state its dependencies: replicates, resample and seed. "
             f"{mend}",
         ),
         (

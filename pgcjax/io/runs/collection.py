@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _NO_FRAME = (
-    "runs are read when they are needed, and are no DataFrame: take .table, which is "
-    "one of all of them"
+    "runs are read when they are needed, and are no DataFrame: use .table, a "
+    "DataFrame of all of them"
 )
 _FLOAT32 = float(np.finfo(np.float32).max)
 
 
 class Read(NamedTuple, Generic[T]):
-    """What was made of the tables of one unit, or of one table of several.
+    """Result for the tables of one unit, or for one table of several units.
 
     Attributes:
         units: of how many units.
@@ -71,7 +71,7 @@ class Runs:
 
     @property
     def notes(self) -> list[str]:
-        """What the user should know of the files, a line each."""
+        """Notes on the files for the user, a line each."""
         sources = dict.fromkeys(unit.source for unit in self.units)
         return [*chain.from_iterable(source.notes for source in sources)]
 
@@ -120,7 +120,7 @@ class Runs:
         if packed := next((unit for unit in self.units if unit.runs), None):
             raise UsageError(
                 f"float32 rounds scores, and {packed.name} holds packed runs, which "
-                "have none: give the files that it was packed of"
+                "have none: give the files that it was packed from"
             )
         return replace(self, options=replace(self.options, float32=True))
 

@@ -1,4 +1,4 @@
-"""What every source of runs answers: its units, the tables of each, its identity.
+"""Interface of every source of runs: its units, the tables of each, its identity.
 
 A unit is what is read at once: a file, a block of packed runs, a table in memory. A
 source is one of a few classes, which `door.open_runs` chooses once; whoever has a unit
@@ -30,7 +30,7 @@ from pgcjax.io.reading import chosen
 
 @dataclass(frozen=True)
 class Options:
-    """How runs are read: the arguments of `read_runs`, and what `reading` chose."""
+    """Settings of runs: the arguments of `read_runs`, and the choices of `reading`."""
 
     format: str = "auto"
     name_by: str = "tag"
@@ -44,7 +44,7 @@ class Options:
 
 
 class Need(NamedTuple):
-    """What a reader wants of runs.
+    """Columns and documents that a reader wants of runs.
 
     Attributes:
         memory: bytes that a file may have, decompressed, to be read at once.
@@ -174,7 +174,7 @@ class RunSource(Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What the user should know of the files, a line each."""
+        """Notes on the files for the user, a line each."""
         ...
 
     def units(self) -> Sequence[Unit]:

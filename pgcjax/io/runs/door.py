@@ -1,4 +1,4 @@
-"""The door: whatever holds runs becomes `Runs`, units that know their source."""
+"""Any source of runs as `Runs`: units that know their source."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def open_runs(
     *,
     in_order: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
 ) -> Runs:
-    """Look once at what holds runs, and list what is to be read of it.
+    """Inspect a source of runs once, and list the units to read.
 
     Args:
         source: what `read_runs` takes or returns.

@@ -141,7 +141,7 @@ def _rows(content: Named) -> RunRows:
 def _below(tables: Sequence[RunRows]) -> RunRows:
     """Put tables one below the other, without their ranks."""
     if sum(table.indistinct for table in tables):
-        raise DataError("has scores that tie with different ones")
+        raise DataError("has scores that tie with those of another part")
     frames = [table.frame.drop("rank", strict=False) for table in tables]
     lengths = [len(table.frame) for table in tables]
     return RunRows(pl.concat(frames), lengths, tables[0].origin)

@@ -155,7 +155,10 @@ def _expected(parts: str, value: object, where: str = "runs") -> DataError:
     return DataError(
         f"expected a dict of {parts}, found {shorten(value)}",
         where=where,
-        mend="Pass {query: {doc: score}}; of several runs {run: that, or a table}.",
+        mend=(
+            "Pass {query: {doc: score}}; for several runs "
+            "{run: such a dict, or a table}."
+        ),
     )
 
 

@@ -265,7 +265,7 @@ def _described(path: Path, rows: pq.FileMetaData) -> dict[str, Any]:
     about = about if isinstance(about, dict) else {}
     if about.get("version", VERSION) not in (NO_CHECKSUMS, VERSION):
         raise DataError(
-            f"is of version {about['version']!r} of packed runs; this pgcjax reads "
+            f"has version {about['version']!r} of packed runs; this pgcjax reads "
             f"version {VERSION}",
             where=str(path),
             mend="Pack the runs again.",

@@ -1,4 +1,4 @@
-"""Cells of runs, whoever held them: checked, named and outlined as canonical tables."""
+"""Cells of runs from any source: checked, named and outlined as canonical tables."""
 
 from __future__ import annotations
 
@@ -201,7 +201,8 @@ def name_of(path: Path | str, name_by: str) -> str:
     name = stem(path, whole=name_by == "filename")
     if any(c in name for c in "\t\n\r") or name != name.strip():
         raise DataError(
-            "its name would name the run, and has a tab, a line end or a blank around",
+            "its name would name the run, but has a tab, a line end or a blank at an "
+            "end",
             where=str(path),
             mend="Rename the file.",
         )

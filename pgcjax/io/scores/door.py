@@ -178,7 +178,7 @@ def read_own_table(
     if len(metadata) != 1 or not {*needs} <= {*metadata[0]}:
         listed = f"{', '.join(needs[:-1])} and {needs[-1]}"
         raise DataError(
-            f"does not say what it depends on: {listed}", where=origin.name, mend=mend
+            f"does not state its dependencies: {listed}", where=origin.name, mend=mend
         )
     return table, origin, metadata[0]
 

@@ -212,7 +212,7 @@ def _version(path: Path) -> tuple[int | str, ...]:
 
 def _damaged(path: Path) -> DataError:
     return DataError(
-        "does not hold the scores of which its metadata tell",
+        "does not hold the scores that its metadata describe",
         where=str(path),
         mend=_MEND,
     )

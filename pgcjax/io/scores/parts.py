@@ -133,7 +133,9 @@ def job_of(
         if n != total or job != jobs[0]:
             other = [k for k in {**job, **jobs[0]} if job.get(k) != jobs[0].get(k)]
             why = f"it differs in {other[0]}" if other else f"it is one of {n} parts"
-            raise DataError(f"is of another job than {names[0]}: {why}", where=name)
+            raise DataError(
+                f"belongs to another job than {names[0]}: {why}", where=name
+            )
         if i in seen:
             raise DataError(f"is part {i}/{n}, as {seen[i]} is", where=name)
         seen[i] = name

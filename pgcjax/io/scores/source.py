@@ -26,7 +26,7 @@ _OPEN = 32  # groups that stay open for the next block
 Places: TypeAlias = slice | Int64[np.ndarray, " places"]
 Values: TypeAlias = Float64[np.ndarray, "runs queries measures"]
 Present: TypeAlias = Bool[np.ndarray, "runs queries measures"] | None
-"""Which scores there are; all of them if None."""
+"""Mask of the scores that there are; None: all of them."""
 ReadGroup: TypeAlias = Callable[[Places, list[int]], tuple[Values, Present]]
 """Returns the scores of some runs of a group, by their rows, and by some measures."""
 
@@ -120,7 +120,7 @@ class ScoreSource:
 
     @property
     def step(self) -> int:
-        """How many runs a block has."""
+        """Number of runs in a block."""
         return max(1, ROWS // max(1, len(self.query_ids) * len(self.measures)))
 
     @property

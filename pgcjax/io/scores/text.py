@@ -32,7 +32,7 @@ LAYOUTS = {
 _WITHOUT_RUN = {
     "ir_measures": {3: ("query_id", "measure", "value"), 2: ("measure", "value")}
 }
-"""What ir_measures prints of one run, by the number of columns."""
+"""Columns that ir_measures prints for one run, by their number."""
 
 MEND = "Name a .tsv, .csv, .jsonl or .parquet file, without a format."
 
@@ -107,8 +107,8 @@ def _found(content: Columns, fallback: bool) -> str:
         if _is_ranking(rows):
             return "ranking"
         raise DataError(
-            "may be scores in the format ranking, or a run: not each of what is "
-            "ranked is there for each topic",
+            "may be scores in the format ranking, or a run: some topics lack some of "
+            "the ranked names",
             where=content.origin.name,
             mend="If these are scores, say so: score_format='ranking', --score-format "
             "ranking.",

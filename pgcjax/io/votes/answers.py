@@ -54,7 +54,7 @@ _NEAR = 1e-3  # of 1, for sums of probabilities that were rounded
 
 
 class Answers(NamedTuple):
-    """What a column of answers says.
+    """Content of a column of answers.
 
     Attributes:
         sign: of each row, ±2 where it is a definite one; or `NONE`.
@@ -219,15 +219,15 @@ class _Column:
             first = int(unread.argmax())
             line = f"--unread {ceil(share * 100) / 100:g}"
             raise DataError(
-                f"{problem(first)}; {unread.sum()} of {len(unread)} cells say nothing "
-                "that any rule reads",
+                f"{problem(first)}; {unread.sum()} of {len(unread)} cells match no "
+                "rule",
                 where=self.origin.at(first),
-                mend=f"{mend}; {line} (unread= in Python) takes them for no answer.",
+                mend=f"{mend}; {line} (unread= in Python) counts them as no answer.",
             )
         texts = [shorten(self.text[i], 60) for i in np.flatnonzero(unread)[:3]]
         warnings.warn(
-            f"{self.origin.name}: {unread.sum()} of {len(unread)} cells of {self.name} "
-            f"say nothing that any rule reads, and are no answer: {listed(texts, 2)}",
+            f"{self.origin.name}: {unread.sum()} of {len(unread)} cells of "
+            f"{self.name} match no rule, and are no answer: {listed(texts, 2)}",
             DataWarning,
             stacklevel=7,
         )
@@ -289,7 +289,7 @@ def tied(column: pd.Series, sign: np.ndarray, name: str, at: Origin) -> np.ndarr
     expect(~np.isnan(flag), f"true or false as {name}", column, at, mend)
     refuse(
         (sign == TIE) & (flag == 0) & np.array([word != "" for word in words]),
-        lambda i: f"the row says a tie, but {name} that it is none",
+        lambda i: f"the row is a tie, but {name} says that it is none",
         at,
         "Mend the row.",
     )
@@ -387,7 +387,7 @@ def probability(
 
 def check_probability(table: pd.DataFrame, origin: Origin) -> None:
     """Read probabilities, NaN where there is none, and refuse another winner's."""
-    expected, mend = "a probability from 0 to 1", "Leave one that is not known empty."
+    expected, mend = "a probability from 0 to 1", "Leave unknown ones empty."
     p = numbers_or_nan(table["probability"], expected, origin, mend, least=0)
     expect(~(p > 1), expected, p, origin, mend, GENERAL)
     table["probability"] = p

@@ -230,7 +230,7 @@ MAY = {
     "weight": "say how many votes a row stands for",
     "tie": "say that a row is a tie",
 }
-"""What a column may do that settles nothing, by that role."""
+"""Possible meanings of a column that settles nothing, by role."""
 _MARGINS = _words("margin diff difference delta gap strength advantage lead gain")
 MARGIN = Pattern(
     (_MARGINS,),

@@ -127,7 +127,7 @@ def read_placed(
 
 
 _Read: TypeAlias = "tuple[Named | Regular, tuple[pd.DataFrame, Origin] | None]"
-"""What a file holds, and its canonical table unless that is what it holds."""
+"""Content of a file, and its canonical table, unless the content is canonical."""
 
 
 def _of_files(source: Any, format: str) -> list[_Read]:
@@ -302,8 +302,8 @@ def _tell_options(content: Named) -> None:
     ]
     if names:
         warnings.warn(
-            f"{content.origin.name}: has no header, so {' and '.join(names)} are not "
-            "of it: it is read as its format says",
+            f"{content.origin.name}: has no header, so {' and '.join(names)} do not "
+            "apply: it is read in its format",
             DataWarning,
             stacklevel=4,
         )
@@ -323,7 +323,7 @@ def _times(column: pd.Series, origin: Origin) -> np.ndarray:
         values = values.copy()
         values[dates] = (of - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy()
     expected = "a time, a number or a date such as 2025-01-31T12:00"
-    mend = "Leave a time that is not known empty."
+    mend = "Leave unknown times empty."
     expect(empty | np.isfinite(values), expected, cells, origin, mend, shorten)
     return values
 
@@ -338,7 +338,7 @@ def _check_first(table: pd.DataFrame, origin: Origin) -> None:
             f"{table.other_doc_id[i]!r} are compared"
         ),
         origin,
-        "Give the document that was shown first, or nothing where it is not known.",
+        "Give the document that was shown first, or nothing where it is unknown.",
     )
 
 
@@ -358,7 +358,7 @@ def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
         check_probability(table, origin)
     for name in {"length", "other_length", *LEVELS} & {*table}:
         noun = "length" if "length" in name else name
-        mend = "Leave one that is not known empty."
+        mend = "Leave unknown ones empty."
         expected = f"a {noun}, 0 or more"
         table[name] = numbers_or_nan(table[name], expected, origin, mend, least=0)
     if "time" in table:

@@ -76,7 +76,7 @@ def lay_out(
     in_words = roles.wide or {*roles.of} & layouts.IN_WORDS
     if roles.meant and not in_words:
         raise DataError(
-            f"answers say what words mean, but no column has any: the layout is "
+            "answers define words, but no column has words: the layout is "
             f"{roles.layout.name}",
             where=origin.name,
             mend="Leave them out.",
@@ -306,7 +306,7 @@ class _Reader:
                 ),
                 at,
                 f"If {a} is better where it is above 0, say --columns "
-                f"a={a},b={b},preference={column}; --columns {aside} leaves it aside "
+                f"a={a},b={b},preference={column}; --columns {aside} ignores it "
                 "(columns= in Python).",
             )
 
@@ -323,7 +323,7 @@ class _Reader:
         two = docs[0].tolist(), docs[1].tolist()
         words = replace(self.roles.words, meant={})
         sign, *_ = decode(column.tolist(), two, words, name, at, "was shown first")
-        mend = "Give one of the two documents, or nothing where it is not known."
+        mend = "Give one of the two documents, or nothing where it is unknown."
         expect(sign != TIE, "what was shown first", column, at, mend)
         return docs[0].where(sign != B, docs[1]).where(sign != NONE)
 

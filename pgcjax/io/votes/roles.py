@@ -1,4 +1,4 @@
-"""Which layout a table of votes has, and what each of its columns is for.
+"""Layout of a table of votes, and roles of its columns.
 
 Columns get roles by their names, or by what the user said. The layout is the one that
 has all roles that say who won. A column that is left and may bear on the outcome all
@@ -33,7 +33,7 @@ _FAMILIES = ("winner", "p_a", "p_b", "p_tie")
 
 @dataclass
 class Roles:
-    """Which column of a table is for what.
+    """Roles of the columns of a table.
 
     Attributes:
         header: its columns by their names, and what the user named.
@@ -216,7 +216,7 @@ def _no_sides(header: Header, of: Mapping[str, str]) -> DataError:
     mend = "Name two that are there."
     if len(free) > 1:
         mend = f"Name them, such as {header.options(a=free[0], b=free[1])}"
-    return header.error("has no two columns that are surely compared", mend)
+    return header.error("has no two columns that are clearly compared", mend)
 
 
 def _beside(roles: Roles) -> None:
@@ -256,7 +256,7 @@ def _query(roles: Roles) -> None:
     if column is None:
         if guess := header.first(layouts.QUERIES, taken):
             raise header.error(
-                "has no column that surely names the query",
+                "has no column that clearly names the query",
                 f"If {guess!r} does, say {header.options(query_id=guess)}; if all rows "
                 f"are one set of comparisons, {header.options(query_id=NOTHING)}",
             )
@@ -271,8 +271,8 @@ def _query(roles: Roles) -> None:
         groups = len(keys.drop_duplicates())
         if {groups} != {keys[column].nunique(), keys[other].nunique()}:
             raise header.error(
-                f"has two columns that may name the query, and group rows otherwise: "
-                f"{column}, {other}",
+                "has two columns that may name the query, and group rows "
+                f"differently: {column}, {other}",
                 f"Name it: {header.options(query_id=column)} or "
                 f"{header.options(query_id=other)}",
             )
@@ -458,7 +458,7 @@ def _no_answer(roles: Roles, columns: Sequence[str], names: Sequence[str]) -> Da
         )
     if columns:
         return roles.header.error(
-            "has no column that surely says who won",
+            "has no column that clearly says who won",
             f"If {columns[0]!r} does, say {options(winner=columns[0])}",
         )
     guess = "Add one, such as winner."

@@ -33,7 +33,7 @@ from pgcjax.io.votes.layouts import is_header, names_query
 from pgcjax.later import pd
 
 SILENT = "silent"
-"""What tables that `read_preferences` made have in `attrs`: they are read already."""
+"""Mark in `attrs` of tables that `read_preferences` made: they are read already."""
 Misfit = tuple[int, str] | None
 
 

@@ -1,4 +1,4 @@
-"""What the cell of a vote says: a side, neither, no answer, or what no rule reads."""
+"""Meaning of the cell of a vote: a side, neither, no answer, or unreadable."""
 
 from __future__ import annotations
 

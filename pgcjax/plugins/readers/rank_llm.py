@@ -3,7 +3,7 @@
 Results as JSON or JSONL (github.com/castorini/rank_llm, src/rank_llm/data.py,
 `DataWriter`): `{query: {text, qid}, candidates: [{docid, score, doc}]}`, best first.
 Invocation histories (`write_inference_invocations_history`) name passages by numbers,
-and the pairwise reranker keeps none: which documents were compared cannot be told.
+and the pairwise reranker keeps none: the documents that were compared are unknown.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def _claims_history(content: Content) -> bool:
 
 def _read_history(content: Content) -> Iterator[dict[str, Any]]:
     content.refuse(
-        "holds prompts whose passages have numbers and no ids: which documents were "
-        "compared cannot be told",
-        "What RankLLM writes as results is a run: pgcjax evaluate RUN.",
+        "holds prompts whose passages have numbers and no ids: the documents that "
+        "were compared are unknown",
+        "The results that RankLLM writes are a run: pgcjax evaluate RUN.",
     )
     yield {}
 
