@@ -29,12 +29,17 @@ SMOKE = (
 )
 """Tests of the sdist: names, plug-ins, a kernel, twins."""
 
+_READERS = "runs preferences fast_columns grades in_memory packed files seal"
+_READERS += " score_files score_parquet score_text"
 QUICK = (
-    *("-m", "not slow", "tests/io", "tests/tensors", "tests/reference"),
+    *("-m", "not slow", "tests/tensors", "tests/reference"),
+    *(f"tests/io/test_{name}.py" for name in _READERS.split()),
+    *(f"tests/stats/test_{name}.py" for name in ("tests", "intervals", "correlation")),
     *("tests/kernels/test_peel.py", "tests/kernels/test_rbo_kernel.py"),
-    *("tests/measures/test_spec.py", "tests/cli/test_commands.py"),
+    *("tests/judging/test_fit.py", "tests/measures/test_spec.py"),
+    "tests/cli/test_commands.py",
 )
-"""Of the tests of `scripts/test quick`, those that other versions could break."""
+"""Tests that other versions of libraries could break, of each of them some."""
 
 
 class Check(NamedTuple):

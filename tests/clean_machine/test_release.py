@@ -19,6 +19,8 @@ from scripts.release_checks.licences import PAGE, page, problems
 from scripts.release_checks.parts import (
     KEPT,
     PARTS,
+    QUICK,
+    SMOKE,
     VERSIONS,
     Check,
     Release,
@@ -165,6 +167,11 @@ def test_the_python_that_is_asked_for_is_taken(tmp_path, monkeypatch):
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
     assert interpreter(release, "3.12") == str(program)
     assert interpreter(release, "3.99") is None
+
+
+def test_selections_of_tests_are_there():
+    named = [name for name in (*SMOKE, *QUICK) if name.startswith("tests/")]
+    assert len(named) > 20 and all((ROOT / name).exists() for name in named)
 
 
 def test_what_was_checked_is_kept_if_all_is_well(tmp_path, monkeypatch):
