@@ -212,17 +212,18 @@ def check_sample(votes: SystemVotes) -> float:
                 f"{names[games.argmin()]!r}",
                 mend=f"At least {LEAST} of each system are needed.",
             )
-    excess, every = np.tile(judged - judged.mean(), 2), np.ones(2 * n, bool)
-    of_query, z = np.bincount(votes.query, excess[:n]), []
+    share, every, z = judged.mean(), np.ones(2 * n, bool), []
+    size = np.bincount(votes.query)
     for look in (np.ones(2 * n), votes.model, np.abs(votes.model - 0.5)):
-        moves = votes.by_query(excess * look, every)
-        mean = votes.by_query(look, every).sum(0) / n
-        spread = moves.multiply(moves).sum(0) - 2 * mean * (of_query @ moves)
-        spread += mean**2 * (of_query**2).sum()
+        totals = votes.by_query(look, every)
+        mean, single = totals.sum(0) / n, votes.by_query(look**2, every).sum(0)
+        # Whichever varies more: comparisons drawn one by one, or queries drawn whole.
+        whole = totals.multiply(totals).sum(0) - 2 * mean * (size @ totals)
+        whole += mean**2 * (size**2).sum()
+        spread = share * (1 - share) * np.maximum(whole, single - n * mean**2)
+        excess = votes.by_query((np.tile(judged, 2) - share) * look, every).sum(0)
         varies = spread > 1e-9
-        z.append(
-            np.where(varies, moves.sum(0), 0) / np.sqrt(np.where(varies, spread, 1))
-        )
+        z.append(np.where(varies, excess, 0) / np.sqrt(np.where(varies, spread, 1)))
     far = np.abs(z)
     p = min(1.0, 2 * far.size * float(norm.sf(far.max())))
     if p < NOT_BY_LOT:
