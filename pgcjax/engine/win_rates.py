@@ -7,8 +7,9 @@ people say less λ times what the model does, where they did. λ makes the varia
 all systems together least. Votes on one query may go together: each query moves the
 estimate by a sum of residuals, and these sums make its covariance.
 
-Source: Chatzi, Straitouri, Thejaswi and Gomez Rodriguez 2024, Algorithm 3, of the
-estimate; ranks are not of their ellipsoid, but of all differences together, stepwise.
+Source: Chatzi, Straitouri, Thejaswi and Gomez Rodriguez 2024, of the estimate; ranks
+are not of their ellipsoid, but of all differences together, stepwise. Their published
+code divides residuals by the number of all comparisons: such errors are too small.
 """
 
 from typing import Any, NamedTuple
@@ -192,8 +193,8 @@ def check_sample(votes: SystemVotes) -> float:
 
     Returns:
         p: the least of how often each system is compared, how often it wins by the
-        model, and how sure the model is, by Bonferroni; by the normal approximation of
-        sums over queries, as the comparisons of a query may be drawn together.
+        model, and how sure the model is, by Bonferroni; by the normal approximation,
+        with the larger of the variances of a lot of comparisons and one of queries.
 
     Raises:
         DataError: they are not; or too few.
@@ -212,17 +213,18 @@ def check_sample(votes: SystemVotes) -> float:
                 f"{names[games.argmin()]!r}",
                 mend=f"At least {LEAST} of each system are needed.",
             )
-    excess, every = np.tile(judged - judged.mean(), 2), np.ones(2 * n, bool)
-    of_query, z = np.bincount(votes.query, excess[:n]), []
+    share, every, z = judged.mean(), np.ones(2 * n, bool), []
+    size = np.bincount(votes.query)
     for look in (np.ones(2 * n), votes.model, np.abs(votes.model - 0.5)):
-        moves = votes.by_query(excess * look, every)
-        mean = votes.by_query(look, every).sum(0) / n
-        spread = moves.multiply(moves).sum(0) - 2 * mean * (of_query @ moves)
-        spread += mean**2 * (of_query**2).sum()
+        totals = votes.by_query(look, every)
+        mean, single = totals.sum(0) / n, votes.by_query(look**2, every).sum(0)
+        # Comparisons may be drawn one by one, or queries whole.
+        whole = totals.multiply(totals).sum(0) - 2 * mean * (size @ totals)
+        whole += mean**2 * (size**2).sum()
+        spread = share * (1 - share) * np.maximum(whole, single - n * mean**2)
+        excess = votes.by_query((np.tile(judged, 2) - share) * look, every).sum(0)
         varies = spread > 1e-9
-        z.append(
-            np.where(varies, moves.sum(0), 0) / np.sqrt(np.where(varies, spread, 1))
-        )
+        z.append(np.where(varies, excess, 0) / np.sqrt(np.where(varies, spread, 1)))
     far = np.abs(z)
     p = min(1.0, 2 * far.size * float(norm.sf(far.max())))
     if p < NOT_BY_LOT:

@@ -9,6 +9,7 @@ from pgcjax.engine import win_rates
 from pgcjax.engine.win_rates import SystemVotes
 from pgcjax.errors import DataError, UsageError
 from pgcjax.judgments import rank_sets
+from pgcjax.stats import rank_sets as windows
 
 STRENGTH = np.array([1.5, 0.5, 0.5, -0.5, -2.0])  # b and c are equal
 
@@ -96,6 +97,20 @@ def test_votes_on_a_query_go_together():
     one, more = win_rates.estimate(votes), win_rates.estimate(ten)
     assert more.covariance == pytest.approx(one.covariance)
     assert win_rates.check_sample(ten) == pytest.approx(win_rates.check_sample(votes))
+
+
+def test_windows_find_what_all_pairs_at_once_do(monkeypatch):
+    """One part is one window; of many systems, parts hold several."""
+    more, pairs = 0, 0
+    for seed in range(6):
+        found, apart = win_rates.estimate(votes_of(seed, people=120)), {}
+        for most in (64, 3, 1):
+            monkeypatch.setattr(windows, "_MOST", most)
+            apart[most] = win_rates.told_apart(found, 0.05, 500, seed)
+            assert (apart[most] == apart[most].T).all()
+        assert (apart[1] <= apart[64]).all() and (apart[1] <= apart[3]).all()
+        more, pairs = more + int((apart[64] > apart[1]).sum()), pairs + apart[1].sum()
+    assert more and pairs
 
 
 def test_a_sample_by_lot_passes():
