@@ -27,7 +27,9 @@ def pictures(page: str) -> dict[str, str]:
     Returns:
         SVG texts by name, of all links of the page to `gallery/`.
     """
-    drawn, names, figure = {}, {"__name__": "gallery"}, None
+    drawn: dict[str, str] = {}
+    names: dict[str, Any] = {"__name__": "gallery"}
+    figure: Any = None
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         shutil.copytree(demo_folder(), folder, dirs_exist_ok=True)
@@ -42,9 +44,9 @@ def pictures(page: str) -> dict[str, str]:
 
 def _last(code: str, names: dict[str, Any]) -> Any:
     """Run a block, and return the value of the expression that it ends with."""
-    tree = ast.parse(code)
-    value = None
-    if isinstance(tree.body[-1], ast.Expr):
-        value = ast.Expression(tree.body.pop().value)
+    tree, value = ast.parse(code), None
+    if isinstance(last := tree.body[-1], ast.Expr):
+        tree.body.pop()
+        value = ast.Expression(last.value)
     exec(compile(tree, PAGE.name, "exec"), names)
     return value and eval(compile(value, PAGE.name, "eval"), names)
