@@ -32,9 +32,12 @@ from pgcjax.cli.options import (
 )
 from pgcjax.cli.score_files import (
     by_name,
+    cluster_option,
+    collections_option,
     each_score_options,
     score_files,
     score_format_option,
+    system_option,
     test_options,
 )
 from pgcjax.cli.targets import WITH_WORK, Target, kept_work
@@ -48,15 +51,6 @@ if TYPE_CHECKING:
     from pgcjax.stats.scores import Scores
 
 _DATA = ("text", "csv", "json")  # formats that print the findings as they are
-
-_cluster_option = click.option(
-    "--cluster",
-    type=FILE,
-    metavar="FILE|MARK",
-    help="Queries that belong together, such as turns of a conversation: a file of "
-    "query_id and cluster, or a mark such as _ before which the cluster stands (31_4 "
-    "is of 31). Clusters are drawn then; compare tests them by max-t.",
-)
 
 
 @cli.command()
@@ -88,22 +82,9 @@ _cluster_option = click.option(
     help="Scores by people of some of the queries, where SCORES are by a model: "
     "findings are of human scores then, predicted with the help of the model's.",
 )
-@_cluster_option
-@click.option(
-    "--system",
-    type=FILE,
-    metavar="FILE|MARK",
-    help="Runs that are repeats of one system, likewise: run_id and system. Systems "
-    "are compared then, and repeats are drawn as queries are, by t.",
-)
-@click.option(
-    "--collections",
-    type=FILE,
-    metavar="FILE|MARK",
-    help="Which queries are of which test collection, likewise: query_id and "
-    "collection. Means are over collections then, and queries of each are drawn, by "
-    "max-t. Several SCORES are a collection each.",
-)
+@cluster_option
+@system_option
+@collections_option
 @test_options
 @choice_option(
     "--ranks",
@@ -310,7 +291,7 @@ _EXITS = {"holds": 0, "fails": 4, "open": 5}
     show_default=True,
     help="How often a claim at its border may pass.",
 )
-@_cluster_option
+@cluster_option
 @judgment_options
 @run_options
 @format_option

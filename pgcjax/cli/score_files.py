@@ -82,6 +82,30 @@ test_options = together(
     click.option("--seed", type=WHOLE, default=0, show_default=True),
 )
 
+cluster_option = click.option(
+    "--cluster",
+    type=FILE,
+    metavar="FILE|MARK",
+    help="Queries that belong together, such as turns of a conversation: a file of "
+    "query_id and cluster, or a mark such as _ before which the cluster stands (31_4 "
+    "is of 31). Clusters are drawn then; pairs of runs are tested by max-t.",
+)
+system_option = click.option(
+    "--system",
+    type=FILE,
+    metavar="FILE|MARK",
+    help="Runs that are repeats of one system, likewise: run_id and system. Systems "
+    "are compared then, and repeats are drawn as queries are, by t.",
+)
+collections_option = click.option(
+    "--collections",
+    type=FILE,
+    metavar="FILE|MARK",
+    help="Which queries are of which test collection, likewise: query_id and "
+    "collection. Means are over collections then, and queries of each are drawn, by "
+    "max-t. compare takes several SCORES as a collection each.",
+)
+
 
 def scores_output_option(help: str, **more: Any) -> Decorator:
     """Add -o FILE for scores, and --score-format, the command's `score_format`."""
