@@ -32,9 +32,12 @@ from pgcjax.cli.options import (
 )
 from pgcjax.cli.score_files import (
     by_name,
+    cluster_option,
+    collections_option,
     each_score_options,
     score_files,
     score_format_option,
+    system_option,
     test_options,
 )
 from pgcjax.cli.targets import WITH_WORK, Target, kept_work
@@ -48,18 +51,6 @@ if TYPE_CHECKING:
     from pgcjax.stats.scores import Scores
 
 _DATA = ("text", "csv", "json")  # formats that print the findings as they are
-
-_cluster_option = click.option(
-    "--cluster",
-    type=FILE,
-    metavar="FILE|MARK",
-    help=(
-        "Clusters of queries, such as turns of a conversation: a file of query_id "
-        "and cluster, or a character such as _ that ends the cluster's name (31_4 is "
-        "in cluster 31). Whole clusters are then resampled; compare tests them by "
-        "max-t."
-    ),
-)
 
 
 @cli.command()
@@ -93,27 +84,9 @@ _cluster_option = click.option(
         "results then estimate human scores, predicted with the help of the model's."
     ),
 )
-@_cluster_option
-@click.option(
-    "--system",
-    type=FILE,
-    metavar="FILE|MARK",
-    help=(
-        "Systems of which runs are repeats, as for --clusters: run_id and system. "
-        "Systems are then compared, by t, with repeats as a random sample like "
-        "queries."
-    ),
-)
-@click.option(
-    "--collections",
-    type=FILE,
-    metavar="FILE|MARK",
-    help=(
-        "Test collections of queries, as for --clusters: query_id and collection. "
-        "Means are then over collections, and queries are resampled within each, by "
-        "max-t. Each of several SCORES is a collection."
-    ),
-)
+@cluster_option
+@system_option
+@collections_option
 @test_options
 @choice_option(
     "--ranks",
@@ -326,7 +299,7 @@ _EXITS = {"holds": 0, "fails": 4, "open": 5}
     show_default=True,
     help="Probability that a claim passes whose difference is exactly at the margin.",
 )
-@_cluster_option
+@cluster_option
 @judgment_options
 @run_options
 @format_option

@@ -21,7 +21,10 @@ from pgcjax.cli.options import (
 )
 from pgcjax.cli.score_files import (
     any_score_options,
+    cluster_option,
+    collections_option,
     score_files,
+    system_option,
     test_options,
 )
 from pgcjax.cli.targets import Target
@@ -90,6 +93,9 @@ if TYPE_CHECKING:
     f"the queries where they differ most. By default {EXPLAINED} if there are --runs.",
 )
 @click.option("--title", metavar="TEXT", help="Title of the page; by default the file.")
+@cluster_option
+@system_option
+@collections_option
 @choice_option("--test", allowed=TESTS, help="Test of differences, as in compare.")
 @test_options
 @click.option(
@@ -164,6 +170,11 @@ def report(
     from pgcjax.reporting.score_findings import find
 
     score_page.check_top(top)
+    if options["system"]:
+        if runs:
+            raise click.UsageError("--runs are single runs: leave out --system")
+        if not is_by_hand(click.get_current_context(), "test"):
+            options["test"] = None
     title = title or ", ".join(Path(path).name for path in scores)
     options |= _read_findings(replicates, judges)
     with ProgressDisplay() as progress:

@@ -86,6 +86,30 @@ test_options = together(
     click.option("--seed", type=WHOLE, default=0, show_default=True),
 )
 
+cluster_option = click.option(
+    "--cluster",
+    type=FILE,
+    metavar="FILE|MARK",
+    help="Clusters of queries, such as turns of a conversation: a file of query_id and "
+    "cluster, or a character such as _ that ends the cluster's name (31_4 is in cluster "
+    "31). Whole clusters are then resampled; pairs of runs are tested by max-t.",
+)
+system_option = click.option(
+    "--system",
+    type=FILE,
+    metavar="FILE|MARK",
+    help="Systems of which runs are repeats, as for --cluster: run_id and system. "
+    "Systems are then compared, by t, with repeats as a random sample like queries.",
+)
+collections_option = click.option(
+    "--collections",
+    type=FILE,
+    metavar="FILE|MARK",
+    help="Test collections of queries, as for --cluster: query_id and collection. "
+    "Means are then over collections, and queries are resampled within each, by max-t. "
+    "compare takes each of several SCORES as a collection.",
+)
+
 
 def scores_output_option(help: str, **more: Any) -> Decorator:
     """Add -o FILE for scores, and --score-format, the command's `score_format`."""

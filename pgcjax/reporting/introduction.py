@@ -32,7 +32,33 @@ def introduction(findings: Findings, judging: str = "") -> list[str]:
     without = (
         "The page was made of scores alone: it does not show the judgments behind them."
     )
-    return [shown, judging or without, _significance(findings), _intervals(findings)]
+    paragraphs = [shown, judging or without, *structure_in_words(findings)]
+    return [*paragraphs, _significance(findings), _intervals(findings)]
+
+
+def structure_in_words(findings: Findings) -> list[str]:
+    """Describe clusters, systems or collections, and what is drawn of them."""
+    comparison = next(iter(findings.compared.values()))
+    about = comparison.metadata
+    if "clusters" in about:
+        return [
+            f"Queries come in {counted(about['clusters'], 'cluster')}, such as "
+            "conversations: whole clusters are drawn, so that significance is of other "
+            "clusters."
+        ]
+    if "repeats" in about:
+        return [
+            f"Each row is a system; these have {counted(about['repeats'], 'run')} "
+            "together. A score is the mean over the runs of a system, and other runs "
+            f"are drawn as other queries are. {comparison.notes[-1].capitalize()}."
+        ]
+    if "collections" in about:
+        return [
+            f"Queries are of {counted(about['collections'], 'test collection')}: a "
+            "mean is that over collections of their means, and other queries are drawn "
+            "of each. Nothing is claimed of other collections."
+        ]
+    return []
 
 
 def meanings(findings: Findings) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pgcjax._version import __version__
-from pgcjax.errors import DataError, DataWarning, Progress, counted
+from pgcjax.errors import DataError, DataWarning, Progress, UsageError, counted
 from pgcjax.stats.aligned import by_measure
 from pgcjax.stats.compare import compare
 from pgcjax.stats.correlation import correlate
@@ -19,6 +19,7 @@ from pgcjax.stats.findings import Comparison
 from pgcjax.stats.judge_orders import JudgeOrders
 from pgcjax.stats.matrix import Matrix
 from pgcjax.stats.scores import Scores
+from pgcjax.stats.structure import STRUCTURES, arranged
 from pgcjax.stats.uncertainty import Uncertainty
 
 _NEAR = 1e-9  # means that differ by no more are of the same scores
@@ -35,6 +36,7 @@ class Findings:
         used: what all of it depends on, by name.
         uncertainty: replicates of the judgments of these scores, if there are any.
         judges: scores of runs by each judge, if there are any.
+        averaged: scores whose means order runs, if these are not `scores`.
     """
 
     scores: Mapping[str, Matrix]
@@ -43,6 +45,11 @@ class Findings:
     used: Mapping[str, Any]
     uncertainty: Uncertainty | None = None
     judges: JudgeOrders | None = None
+    averaged: Mapping[str, Matrix] | None = None
+
+    def means(self, measure: str) -> np.ndarray:
+        """Return the means of the runs, ascending by name, by a measure."""
+        return (self.averaged or self.scores)[measure].values.mean(axis=1)
 
     def by_judgments(self, measure: str) -> pd.DataFrame | None:
         """Compute the uncertainty from judgments, if there are replicates of a measure.
@@ -85,7 +92,7 @@ class Findings:
         """The table of `correlate`, of two measures or more."""
         with warnings.catch_warnings():  # of queries left out: `common` says it
             warnings.simplefilter("ignore", DataWarning)
-            return correlate(self.scores, list(self.scores))
+            return correlate(self.averaged or self.scores, list(self.scores))
 
     @cached_property
     def discrimination(self) -> Discrimination:
@@ -111,7 +118,7 @@ def find(
     scores: Any,
     measures: Sequence[str] | None = None,
     *,
-    test: str = "max-t",
+    test: str | None = None,
     correction: str | None = None,
     alpha: float = 0.05,
     resamples: int | None = None,
@@ -120,6 +127,7 @@ def find(
     uncertainty: Uncertainty | None = None,
     judges: JudgeOrders | None = None,
     progress: Progress | None = None,
+    **structure: Any,
 ) -> Findings:
     """Test all pairs of runs by each measure, as `compare` does.
 
@@ -135,24 +143,27 @@ def find(
         uncertainty: replicates of the judgments, for intervals beside the others.
         judges: scores by each judge, for a section that compares their orders.
         progress: called with `("measures", done, total)`.
+        structure: cluster, system or collections, as of `compare`.
 
     Raises:
         UsageError: an unknown measure, test or policy. DataError: a score is missing.
     """
     one, notes = by_measure(scores, measures, missing)
+    structure = {name: structure.get(name) for name in STRUCTURES}
+    _check_structure(structure, notes, uncertainty)
     if uncertainty:
         _check(uncertainty, one)
     settings: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha}
     settings |= {"resamples": resamples, "seed": seed}
     compared = {}
     for done, (name, matrix) in enumerate(one.items(), 1):
-        compared[name] = compare(matrix, **settings)
+        compared[name] = compare(matrix, **settings, **structure)
         if progress:
             progress("measures", done, len(one))
     first = next(iter(compared.values())).metadata
     sizes = {name: each.metadata["queries"] for name, each in compared.items()}
     queries = sizes if len({*sizes.values()}) > 1 else first["queries"]
-    settings["correction"] = first["correction"]
+    settings |= {name: first[name] for name in ("test", "correction")}
     metadata = {"pgcjax": __version__, "runs": first["runs"], "queries": queries}
     metadata |= {"missing": missing, **settings, "comparisons": first["comparisons"]}
     metadata |= {"lacking": notes} if notes else {}
@@ -163,10 +174,29 @@ def find(
         metadata |= {f"replicates, {k}": v for k, v in uncertainty.metadata.items()}
     if judges:
         metadata |= {f"judges, {k}": v for k, v in judges.metadata.items()}
+    metadata |= structure
     described = {
         name: _said(value) for name, value in metadata.items() if value is not None
     }
-    return Findings(one, compared, settings, described, uncertainty, judges)
+    averaged = None
+    if any(structure[name] is not None for name in ("system", "collections")):
+        averaged = {
+            name: arranged(matrix, None, "error", structure)[0]
+            for name, matrix in one.items()
+        }
+    one = averaged if averaged and structure["system"] is not None else one
+    return Findings(one, compared, settings, described, uncertainty, judges, averaged)
+
+
+def _check_structure(
+    structure: Mapping[str, Any], notes: Sequence[str], uncertainty: Uncertainty | None
+) -> None:
+    """Refuse what a page cannot show of systems or of collections, by a UsageError."""
+    for name in ("system", "collections"):
+        if structure[name] is not None and uncertainty:
+            raise UsageError(f"{name}: replicates are of means of runs over queries")
+    if structure["collections"] is not None and notes:
+        raise UsageError(f"collections: {notes[0]}")
 
 
 def _check(uncertainty: Uncertainty, scores: Mapping[str, Matrix]) -> None:

@@ -1,6 +1,6 @@
 """A page about scores: who is best, which differences are real, which queries."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import combinations
 from string import ascii_lowercase
@@ -38,8 +38,8 @@ def summary(
         measures: all that there are if None.
         title: of the page.
         top: how many of the best runs have a column in the table of queries.
-        settings: test, alpha, resamples, seed, missing, progress, as of
-            `score_findings.find`.
+        settings: test, alpha, resamples, seed, missing, cluster, system, collections,
+            progress, as of `score_findings.find`.
 
     Raises:
         UsageError: an unknown measure, test or policy. DataError: a score is missing.
@@ -143,7 +143,7 @@ def _compared(findings: Findings) -> Section:
             "Pairs significant by both of two measures, among those by either "
             f"({tested}).",
         ),
-        _means(one),
+        _means(findings),
         Picture(
             "correlations",
             plots.correlations(table),
@@ -179,7 +179,7 @@ def _compared(findings: Findings) -> Section:
 
 def _points(findings: Findings, a: str, b: str, axes: "Axes") -> "Figure":
     """Draw runs by their means, which are those of the tables, and τ above them."""
-    x, y = (findings.scores[name].values.mean(axis=1) for name in (a, b))
+    x, y = map(findings.means, (a, b))
     rows = findings.correlations.query("coefficient == 'tau'")
     tau = rows.set_index(["measure_a", "measure_b"])["value"][(a, b)]
     with canvas.on(axes) as axes:
@@ -189,10 +189,9 @@ def _points(findings: Findings, a: str, b: str, axes: "Axes") -> "Figure":
     return figure
 
 
-def _means(one: Mapping[str, Matrix]) -> Table:
+def _means(findings: Findings) -> Table:
     """Show each run by each measure, in the order of the first."""
-    means = {name: matrix.values.mean(axis=1) for name, matrix in one.items()}
-    runs = next(iter(one.values())).run_ids
+    means, runs = {n: findings.means(n) for n in findings.scores}, findings.runs
     order = np.argsort(-next(iter(means.values())), kind="stable")
     rows = [[runs[i], *(cell_of(float(m[i])) for m in means.values())] for i in order]
     return Table(["run_id", *means], rows, "Means of the runs")

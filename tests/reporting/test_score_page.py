@@ -1,14 +1,19 @@
 """The page about scores: its numbers are those of the functions that it calls."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 from helpers.drawn import check_legible
+from scipy.stats import kendalltau
 
 from pgcjax.errors import DataError, DataWarning, UsageError
 from pgcjax.io.text_tables import cell_of
+from pgcjax.reporting.introduction import introduction
 from pgcjax.reporting.page import Table
-from pgcjax.reporting.score_page import summary
+from pgcjax.reporting.score_findings import find
+from pgcjax.reporting.score_page import page_of, summary
 from pgcjax.stats.compare import compare
 from pgcjax.stats.correlation import correlate
 from pgcjax.stats.discrimination import discriminate
@@ -191,3 +196,47 @@ def test_what_is_refused():
         page = summary(scores.iloc[1:], missing="zero", test="t")
     assert page.used["lacking"] == note
     assert page.used["missing"] == "zero"
+
+
+@pytest.mark.parametrize(
+    ("structure", "runs", "text"),
+    [
+        ({"cluster": "0"}, 7, "Queries come in 3 clusters"),
+        (
+            {"system": {f"run{r}": "abbbccc"[r] for r in range(7)}},
+            3,
+            "Each row is a sys",
+        ),
+        (
+            {"collections": {f"q{q:02}": f"c{q // 9}" for q in range(12)}},
+            7,
+            "2 test col",
+        ),
+    ],
+)
+def test_a_page_of_clusters_systems_and_collections(structure, runs, text):
+    given = made(measures=MEASURES[:2])
+    found = find(given, **structure)
+    assert text in introduction(found)[2]
+    for measure in MEASURES[:2]:
+        of_one = given[given["measure"] == measure]
+        expected = compare(of_one, **structure)
+        pd.testing.assert_frame_equal(found.compared[measure].runs, expected.runs)
+        assert found.means(measure) == pytest.approx(expected.runs["mean"])
+        assert len(found.scores[measure].run_ids) == runs
+    page = page_of(found, "Scores", 2)
+    means = tables(page)["Measures compared: Means"]
+    best = found.compared["PGC"].runs.sort_values("rank").iloc[0]
+    assert means.rows[0][:2] == [best["run_id"], cell_of(best["mean"])]
+    value = found.correlations.query("coefficient == 'tau'")["value"].iloc[0]
+    order = (found.compared[m].runs["mean"] for m in MEASURES[:2])
+    assert value == pytest.approx(kendalltau(*order).statistic)
+
+
+def test_what_a_page_cannot_show_of_systems_and_collections():
+    given, structure = made(measures=["PGC", "AP"]), {"q00": "a", "q01": "a"}
+    with pytest.raises(UsageError, match="collections: measures have queries of their"):
+        find(given.iloc[:-7], collections=structure, missing="own")
+    drawn: Any = object()
+    with pytest.raises(UsageError, match="system: replicates are of means of runs"):
+        find(given, system="u", uncertainty=drawn)
