@@ -91,8 +91,8 @@ cluster_option = click.option(
     type=FILE,
     metavar="FILE|MARK",
     help="Clusters of queries, such as turns of a conversation: a file of query_id and "
-    "cluster, or a character such as _ that ends the cluster's name (31_4 is in cluster "
-    "31). Whole clusters are then resampled; pairs of runs are tested by max-t.",
+    "cluster, or a character such as _ that ends the cluster's name (31_4 is in "
+    "cluster 31). Whole clusters are then resampled; pairs of runs are tested by max-t.",
 )
 system_option = click.option(
     "--system",
