@@ -262,8 +262,7 @@ def aspect_prediction(
                 f"from: {FEWEST} are needed"
             )
         if len(table):
-            share = test_share, splits, seed
-            of_setting = _accuracies(table, overall, sets, *share)
+            of_setting = _accuracies(table, overall, sets, test_share, splits, seed)
             rows += [(setting, *row) for row in of_setting]
     columns = ["setting", "aspects", "labels", "tested"]
     columns += ["accuracy", "deviation", "most_frequent"]

@@ -190,8 +190,7 @@ def collect(
     """Collect votes: of each judge one on each pair.
 
     Equal judgments by one judge of one pair are one vote. A judge who says different
-    things of a pair has no vote on it. A judgment that names no judge is a vote of its
-    own.
+    things of a pair has no vote on it. A judgment without a judge is one vote.
 
     Args:
         preferences: as of `read_preferences`.
@@ -200,9 +199,8 @@ def collect(
             name for each preference, as `{-2: "left", -1: "left", 0: "tie", …}`; a
             preference without a name is left out.
         judges: who counts; all if None.
-        sides: `any`: which document stands first means nothing, and A is the one whose
-            id is first; `given`: A is the one shown first where that is known, else the
-            one given first; a pair in both orders is two.
+        sides: `any`: A is the document whose id is first; `given`: the one shown first
+            where that is known, else the one given first; both orders are two pairs.
         bad: whether judgments that a document is bad count, by what they imply.
 
     Raises:

@@ -43,7 +43,7 @@ def structure_in_words(findings: Findings) -> list[str]:
     if "clusters" in about:
         return [
             f"Queries come in {counted(about['clusters'], 'cluster')}, such as "
-            "conversations: whole clusters are drawn, so that significance is of other "
+            "conversations: whole clusters are drawn, and tests speak of other "
             "clusters."
         ]
     if "repeats" in about:

@@ -213,10 +213,7 @@ def decide(
         raise DataError(
             f"query {order[0]!r}, the first in the order drawn by seed {seed}, has no "
             "judgments, but others have",
-            mend=(
-                "Judge queries in the order that was drawn before any was judged; is "
-                "--seed the same?"
-            ),
+            mend="Judge queries in the order that was drawn first; is --seed the same?",
         )
     taken = scores.loc[chosen, order[:count]]
     _check_range(taken, ceiling)
