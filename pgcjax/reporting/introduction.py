@@ -54,7 +54,7 @@ def structure_in_words(findings: Findings) -> list[str]:
         ]
     if "collections" in about:
         return [
-            f"Queries are of {counted(about['collections'], 'test collection')}: a "
+            f"Queries come from {counted(about['collections'], 'test collection')}: a "
             "mean is that over collections of their means, and other queries are drawn "
             "of each. Nothing is claimed of other collections."
         ]
