@@ -126,7 +126,7 @@ def _all(processes: Processes, work: Callable[[], bytes]) -> Sequence[bytes]:
 
 def _saved(chunk: Chunk) -> bytes:
     file = io.BytesIO()
-    np.savez(file, allow_pickle=False, **chunk.arrays())
+    np.savez(file, **chunk.arrays())
     return file.getvalue()
 
 

@@ -275,7 +275,8 @@ class Scores(Result):
     def _rows_by_run(self) -> Iterator[tuple[str, Iterable[tuple[str, str, float]]]]:
         """Return measure, query and value of the scores of each run, runs ascending."""
         for table in self.frames():
-            for run, rows in table.groupby("run_id", sort=True).indices.items():
+            by_run = table.groupby("run_id", sort=True, observed=True)
+            for run, rows in by_run.indices.items():
                 of_run = table.iloc[rows]
                 cells = (of_run[c].tolist() for c in ("measure", "query_id", "value"))
                 yield str(run), zip(*cells, strict=True)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from io import BytesIO
 
 import numpy as np
 import pandas as pd
@@ -102,14 +103,12 @@ def test_packed_runs(tmp_path):
     unread = {0: "run_id judged position clarke rank length judged_length"}
     unread |= {1: "doc_id judged position clarke", 2: "length judged_length"}
     unread |= {3: "judged length judged_length"}
-    idle = {
-        place
-        for group, columns in unread.items()
-        for name in columns.split()
-        for place in range(
-            *seal._column_span(rows, group, rows.schema.names.index(name))
-        )
-    }
+    start, _ = seal.metadata(BytesIO(whole))
+    idle = {*range(start)}  # as between columns, where pyarrow 17 repeats metadata
+    for group in range(rows.num_row_groups):
+        for column, name in enumerate(rows.schema.names):
+            if name not in unread.get(group, "").split():
+                idle -= {*range(*seal._column_span(rows, group, column))}
     harmless = set()
     for i, data in flipped(whole, step=5):
         path.write_bytes(data)
@@ -118,7 +117,7 @@ def test_packed_runs(tmp_path):
             harmless.add(i)
         except DataError:
             pass
-    assert harmless <= idle | set(range(4))  # those say that it is Parquet
+    assert harmless <= idle
     path.write_bytes(b"p" + whole[1:])
     with pytest.raises(DataError, match="runs.parquet"):
         pgcjax.evaluate(path, qrels=QRELS)
