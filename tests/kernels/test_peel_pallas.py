@@ -1,7 +1,6 @@
 """The peel in one launch: the bits of `peel_packed`, and one kernel for CUDA."""
 
 from contextlib import nullcontext
-from importlib import import_module
 
 import jax
 import jax.numpy as jnp
@@ -154,12 +153,12 @@ def test_degrees_at_the_limit():
 
 
 def mosaic():
-    """Mosaic GPU, which needs absl; JAX 0.10 has no public interpreter of GPUs."""
+    """Mosaic GPU, for which JAX 0.10 needs absl, and has no public interpreter."""
     [least] = [x.version for x in PROGRAMS if x.name == "mosaic"]
     if jax.__version_info__ < least:
         pytest.skip(f"JAX {jax.__version__} has an older Mosaic GPU")
-    pytest.importorskip("absl", reason="Mosaic GPU needs absl-py")
-    return import_module("jax.experimental.pallas.mosaic_gpu")
+    module = "jax.experimental.pallas.mosaic_gpu"
+    return pytest.importorskip(module, reason="Mosaic GPU needs absl-py")
 
 
 @pytest.mark.slow
