@@ -5,7 +5,6 @@ which compiles for a minute, are in measures/test_graded_tools.py.
 """
 
 import gzip
-import warnings
 
 import pandas as pd
 import polars as pl
@@ -17,13 +16,6 @@ from pgcjax.errors import UsageError
 
 NAMES = ("NLE_P_quick", "Fast_Forward_3")
 MEASURES = ["nDCG@10", "RBP(p=0.8)", "Compat", "PGC(graph=derived)"]
-
-
-def library(name: str):
-    """Import a library, whose warnings are its own, or skip."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return pytest.importorskip(name)
 
 
 def fields(path):
@@ -69,12 +61,12 @@ def nested(frame: pd.DataFrame, column: str) -> dict:
 
 
 def docs_of(run: pd.DataFrame) -> list:
-    made = library("ir_measures").ScoredDoc
+    made = pytest.importorskip("ir_measures").ScoredDoc
     return [*map(made, run["qid"], run["docno"], run["score"])]
 
 
 def judged_by(qrels: pd.DataFrame) -> list:
-    made = library("ir_measures").Qrel
+    made = pytest.importorskip("ir_measures").Qrel
     return [*map(made, qrels["qid"], qrels["docno"], qrels["label"])]
 
 
@@ -108,7 +100,7 @@ def of_pyterrier(runs, qrels):
 
 
 def of_datasets(runs, qrels):
-    made = library("datasets")
+    made = pytest.importorskip("datasets")
     tables = {name: made.Dataset.from_pandas(run) for name, run in runs.items()}
     # Rows that were chosen, and rows that come one by one.
     judged = made.Dataset.from_pandas(qrels).select(range(len(qrels)))
@@ -127,7 +119,7 @@ def test_scores_are_ours(form, runs, qrels, ours):
 
 def test_measure_objects_of_ir_measures(runs, qrels, ours):
     """By name and parameters: printed, they lack what is the default there."""
-    theirs = library("ir_measures")
+    theirs = pytest.importorskip("ir_measures")
     asked = [theirs.nDCG @ 10, theirs.RBP(rel=1), "Compat"]
     table = pgcjax.evaluate(runs, qrels=qrels, measures=asked).table
     names = ["nDCG@10", "RBP(p=0.8,rel=1)", "Compat"]
@@ -141,7 +133,7 @@ def test_measure_objects_of_ir_measures(runs, qrels, ours):
 
 
 def test_scores_of_ir_measures_are_compared(runs, qrels):
-    theirs = library("ir_measures")
+    theirs = pytest.importorskip("ir_measures")
     judged, measures = judged_by(qrels), [theirs.nDCG @ 10, theirs.AP]
     metrics = {
         name: [*theirs.iter_calc(measures, judged, docs_of(run))]

@@ -5,7 +5,6 @@ import platform
 import shutil
 import sys
 from hashlib import sha256
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -45,9 +44,16 @@ def _processor() -> str:
 
 
 def mosaic(*, interpreted: bool = False) -> ModuleType:
-    """Return Mosaic GPU, or skip: it needs absl, and JAX 0.11 to be interpreted."""
-    pytest.importorskip("absl", reason="Mosaic GPU needs absl-py")
-    module = import_module("jax.experimental.pallas.mosaic_gpu")
+    """Return Mosaic GPU, or skip: JAX 0.10 needs absl for it, and cannot interpret it."""
+    import jax
+
+    from pgcjax.engine.peel_programs import PROGRAMS
+
+    [least] = [program.version for program in PROGRAMS if program.name == "mosaic"]
+    if jax.__version_info__ < least:
+        pytest.skip(f"JAX {jax.__version__} has an older Mosaic GPU")
+    name = "jax.experimental.pallas.mosaic_gpu"
+    module = pytest.importorskip(name, reason="Mosaic GPU needs absl-py")
     if interpreted and not hasattr(module, "InterpretGPUParams"):
-        pytest.skip("this JAX has no public interpreter of GPUs")
+        pytest.skip(f"JAX {jax.__version__} has no public interpreter of GPUs")
     return module

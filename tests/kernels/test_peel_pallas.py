@@ -1,5 +1,7 @@
 """The peel in one launch: the bits of `peel_packed`, and one kernel for CUDA."""
 
+from contextlib import nullcontext
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,8 +12,9 @@ from helpers.kernel_weights import telling_weights
 from helpers.strategies import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jax.sharding import AbstractDevice, AbstractMesh, use_abstract_mesh
 
-from pgcjax.engine.peel_programs import kernel
+from pgcjax.engine.peel_programs import PROGRAMS, kernel
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.peel_packed import MOST_DEGREE
 from pgcjax.reference.pgc import greedy_ideal
@@ -171,6 +174,15 @@ def test_mosaic_gives_the_same_bits(size, vertices, runs, options):
 SIZES = (16, 32, 64, 128, 192, 256, 384, 512, 768, 1024)
 
 
+def abstract_gpu():
+    """A GPU to lower for: JAX 0.12 asks Triton's kernels for one, JAX 0.10 does not."""
+    about = {"device_kind": "NVIDIA A100", "num_cores": 108, "platform": "gpu"}
+    if AbstractDevice.__dataclass_fields__.keys() != about.keys():
+        return nullcontext()
+    device = AbstractDevice(**about)
+    return use_abstract_mesh(AbstractMesh((), (), abstract_device=device))
+
+
 def lowered_text(n: int, **options) -> str:
     """Lower 173 queries × 1,000 runs for CUDA, without a GPU."""
     assert padded_size(n) == n
@@ -179,7 +191,7 @@ def lowered_text(n: int, **options) -> str:
     def of(*shape, dtype=jnp.int32):
         return jax.ShapeDtypeStruct(shape, dtype)
 
-    with jax.enable_x64(True):
+    with jax.enable_x64(True), abstract_gpu():
         traced = launched.trace(
             *(of(q, n, n), of(q, n), of(q, n, dtype=jnp.bool_)),
             *[of(q, runs, n)] * 3,

@@ -233,13 +233,11 @@ def test_ties_are_ordered_as_the_provider_says():
 
 def experiment(runs, qrels, asked) -> dict[str, dict[tuple[str, str], float]]:
     """Let PyTerrier score runs, without Java and network; by measure, run and query."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what it depends on
-        pt = pytest.importorskip("pyterrier", reason="pip install pyterrier")
-        qrels = pt.model.from_ir_measures(qrels)
-        systems = {name: pt.model.from_ir_measures(run) for name, run in runs.items()}
-        topics = qrels[["qid"]].drop_duplicates().assign(query="")
-        means, each = pt.Experiment(systems, topics, qrels, asked, perquery="both")
+    pt = pytest.importorskip("pyterrier", reason="pip install pyterrier")
+    qrels = pt.model.from_ir_measures(qrels)
+    systems = {name: pt.model.from_ir_measures(run) for name, run in runs.items()}
+    topics = qrels[["qid"]].drop_duplicates().assign(query="")
+    means, each = pt.Experiment(systems, topics, qrels, asked, perquery="both")
     assert not pt.java.started() and "jnius" not in sys.modules
     assert means["name"].tolist() == list(systems)
     by_run = each.groupby(["measure", "name"])["value"].mean()

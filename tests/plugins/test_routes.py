@@ -2,7 +2,6 @@
 
 import json
 import re
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -85,32 +84,30 @@ def test_two_runs_alone_are_a_family_of_one(scores):
 
 @pytest.mark.parametrize("measure", [nDCG @ 10, PGC])
 def test_pyterrier_gives_the_p_that_the_guide_says(scores, measure):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what it depends on
-        pt = pytest.importorskip("pyterrier", reason="pip install pyterrier")
-        pytest.importorskip("statsmodels", reason="pip install statsmodels")
-        runs = {
-            path.stem: pt.io.read_results(str(path))
-            for path in sorted((DEMO / "runs").iterdir())
-        }
-        name = str(measure)
-        wide = scores.matrix(name)
-        if measure is PGC:
-            preferences = pgcjax.files.read_preferences(DEMO / "preferences.csv")
-            few = preferences["query_id"].isin(wide.columns)
-            measure = PGC.bind(preferences[few])
-            qrels = {"qid": measure.queries, "docno": "none", "label": 0}
-            qrels = pd.DataFrame(qrels)
-        else:
-            qrels = pt.io.read_qrels(str(DEMO / "qrels.txt"))
-        table = pt.Experiment(
-            runs,
-            qrels[["qid"]].drop_duplicates(),
-            qrels,
-            eval_metrics=[measure],
-            baseline=OTHER,
-            correction="holm",
-        ).set_index("name")
+    pt = pytest.importorskip("pyterrier", reason="pip install pyterrier")
+    pytest.importorskip("statsmodels", reason="pip install statsmodels")
+    runs = {
+        path.stem: pt.io.read_results(str(path))
+        for path in sorted((DEMO / "runs").iterdir())
+    }
+    name = str(measure)
+    wide = scores.matrix(name)
+    if measure is PGC:
+        preferences = pgcjax.files.read_preferences(DEMO / "preferences.csv")
+        few = preferences["query_id"].isin(wide.columns)
+        measure = PGC.bind(preferences[few])
+        qrels = {"qid": measure.queries, "docno": "none", "label": 0}
+        qrels = pd.DataFrame(qrels)
+    else:
+        qrels = pt.io.read_qrels(str(DEMO / "qrels.txt"))
+    table = pt.Experiment(
+        runs,
+        qrels[["qid"]].drop_duplicates(),
+        qrels,
+        eval_metrics=[measure],
+        baseline=OTHER,
+        correction="holm",
+    ).set_index("name")
     np.testing.assert_allclose(table[name], wide.mean(axis=1)[table.index], atol=1e-12)
     how = {"measure": name, "baselines": OTHER, "test": "t"}
     ours = pgcjax.compare(scores, **how).table.set_index("run_a")
