@@ -1,6 +1,6 @@
 """What bounds each kernel on an H100, from its machine code; behind docs/gpu.md.
 
-`python -m benchmarks.studies.gpu_bounds` prints the tables of docs/gpu.md from the
+`python -m benchmarks.studies.gpu_bounds` prints the table of docs/gpu.md from the
 figures that were kept; `--compile` first compiles every kernel for an H100, which needs
 no GPU but the packages that `gpu_compiled` names, and keeps the figures. They are of
 the code, not of a measurement: bytes, instructions, registers, and launches. Each of
@@ -16,14 +16,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
-import numpy as np
-
 from benchmarks.gpu_rows import ONE_WORD, OWN_CHOICE
 from benchmarks.harness import ROOT, facts, write_sections
 from benchmarks.studies import gpu_compiled
 from benchmarks.studies.gpu_launches import Code, Launch
-from benchmarks.studies.gpu_programs import COLLECTIONS, TRITON, XLA, Row, calls, rows
+from benchmarks.studies.gpu_programs import TRITON, XLA, Row, rows
 
 KEPT = ROOT / "benchmarks/results/gpu-prediction-h100.json"
 MEASURED = ROOT / "benchmarks/results/gpu-h100.json"
@@ -68,7 +65,6 @@ class Compiled(NamedTuple):
         row: what `benchmarks.gpu` calls it.
         shape: of its call.
         pairs: of queries and runs, or what else is counted.
-        given: bytes of its arguments.
         launches: what it starts.
         turns: of the loop of its heaviest kernel, if that has one.
         runs: of a warp, of the peel by Triton.
@@ -77,7 +73,6 @@ class Compiled(NamedTuple):
     row: str
     shape: str
     pairs: int
-    given: int
     launches: list[Launch]
     turns: int = 1
     runs: int = 0
@@ -153,20 +148,14 @@ def _loaded(launch: Launch, runs: int) -> int:
 
 def compile_all() -> dict[str, list[dict[str, Any]]]:
     """Compile every row for an H100."""
-    kernels = [_as_json(_compiled(row)) for row in rows()]
-    collections = [
-        {"calls": count} | _as_json(_compiled(row)) for count, row in calls()
-    ]
-    return {"kernels": kernels, "collections": collections}
+    return {"kernels": [_as_json(_compiled(row)) for row in rows()]}
 
 
 def _compiled(row: Row) -> Compiled:
     print(f"compiles {row.row}: {row.shape}", file=sys.stderr, flush=True)
     program, arguments = row.make()
     launches = gpu_compiled.compiled(program, arguments, row.turns)
-    leaves = jax.tree.leaves(arguments)
-    given = sum(math.prod(x.shape) * np.dtype(x.dtype).itemsize for x in leaves)
-    return Compiled(*row[:3], given, launches, row.turns, row.runs)
+    return Compiled(*row[:3], launches, row.turns, row.runs)
 
 
 def _as_json(compiled: Compiled) -> dict[str, Any]:
@@ -178,11 +167,10 @@ def _as_json(compiled: Compiled) -> dict[str, Any]:
     return found
 
 
-def read(path: Path = KEPT) -> tuple[list[Compiled], list[tuple[int, Compiled]]]:
-    """Read the figures that were kept: kernels, and calls for collections."""
+def read(path: Path = KEPT) -> list[Compiled]:
+    """Read the figures of kernels that were kept."""
     kept = json.loads(path.read_text(encoding="utf-8"))
-    kernels = [_from_json(row) for row in kept["kernels"]]
-    return kernels, [(row.pop("calls"), _from_json(row)) for row in kept["collections"]]
+    return [_from_json(row) for row in kept["kernels"]]
 
 
 def _from_json(row: dict[str, Any]) -> Compiled:
@@ -202,7 +190,7 @@ def predicted(compiled: Compiled) -> tuple[float, float]:
 
 def foretold() -> dict[tuple[str, float, str], tuple[float, float]]:
     """Give the seconds of a call by row of `benchmarks.gpu`, what it counts, and N."""
-    return {_key(row): predicted(row) for row in read()[0]}
+    return {_key(row): predicted(row) for row in read()}
 
 
 def _key(row: Compiled) -> tuple[str, float, str]:
@@ -239,13 +227,12 @@ def heaviest(compiled: Compiled) -> Launch:
 
 
 def lines(path: Path = KEPT) -> Iterator[str]:
-    """Give the tables as Markdown."""
-    kernels, collections = read(path)
+    """Give the table as Markdown."""
     columns = "kernel | queries × runs | launches | memory | L2 | registers, warps"
     yield f"| {columns} | bounds, at peak | predicted, ms | measured, ms |"
     yield "|---" * 9 + "|"
     times = measured()
-    for row in kernels:
+    for row in read(path):
         found, heavy = bound(row, BEST), heaviest(row)
         of = "–"
         if code := heavy.code:
@@ -263,16 +250,6 @@ def lines(path: Path = KEPT) -> Iterator[str]:
             _range([1e3 * x for x in predicted(row)]),
             _number(times[key]) if (key := _key(row)) in times else "–",
         ]
-        yield f"| {' | '.join(cells)} |"
-    yield ""
-    yield "| collection | calls | Triton, ms | XLA, ms |"
-    yield "|---|---|---|---|"
-    for name in COLLECTIONS:
-        own = [(n, row) for n, row in collections if row.shape == name]
-        cells = [name, str(sum(n for n, row in own if row.row == XLA))]
-        for way in (TRITON, XLA):
-            each = [(n, predicted(row)) for n, row in own if row.row == way]
-            cells.append(_range([1e3 * sum(n * x[i] for n, x in each) for i in (0, 1)]))
         yield f"| {' | '.join(cells)} |"
 
 

@@ -1,4 +1,4 @@
-"""The programs that `gpu_bounds` compiles: which, of what shapes, how often called."""
+"""The programs that `gpu_bounds` compiles: which, and of what shapes."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -8,18 +8,13 @@ import jax
 import numpy as np
 
 from benchmarks import gpu_kernels, gpu_rows, inputs
-from pgcjax.engine import plan
 from pgcjax.tensors.adjacency import LevelGraphs, PackedGraphs
 from pgcjax.tensors.flat_runs import RunRanks, Where
 from pgcjax.tensors.padding import padded_size
 
 QUERIES, RUNS = 173, 1000
-SMALL, MIDDLE, LARGE = 16, 64, 170
+SMALL, LARGE = 16, 170
 TRITON, XLA = "peel, Triton", "peel, XLA"
-COLLECTIONS = {  # runs, and queries by padded size: what `evaluate --dry-run` says
-    "CAsT 2019": (26, {16: 125, 32: 27, 64: 16, 128: 3}),
-    "DL 2021": (63, {16: 27, 32: 9, 64: 4, 128: 9, 192: 1}),
-}
 
 
 class Row(NamedTuple):
@@ -44,11 +39,9 @@ def peels(queries: int, runs: int, n: int, shape: str) -> Iterator[Row]:
 
 def rows() -> Iterator[Row]:
     """List all that is to be compiled."""
-    for n in (LARGE, MIDDLE, SMALL):
+    for n in (LARGE, SMALL):
         whole = f"{QUERIES} × {RUNS}, N = {n}"
         yield from peels(QUERIES, RUNS, n, whole)
-        if n == MIDDLE:
-            continue
         pairs = QUERIES * RUNS
         yield Row("levels", whole, pairs, n, 0, partial(_levels, QUERIES, RUNS, n))
         make = partial(_work, gpu_kernels.lists, n)
@@ -70,16 +63,6 @@ def rows() -> Iterator[Row]:
             partial(_replicates, queries, n),
         )
         yield Row("replicates", shape, 64 * count * queries, n, 0, make)
-
-
-def calls() -> Iterator[tuple[int, Row]]:
-    """List the calls for the peels of public collections, and how often each is."""
-    for name, (runs, sizes) in COLLECTIONS.items():
-        for size, queries in sizes.items():
-            taken: dict[str, Any] = {"per_query": 4 * size**2, "per_pair": 48 * size}
-            shape = plan.tile(queries, runs, **taken, on_gpu=True)
-            for row in peels(*shape, size, name):
-                yield -(-queries // shape[0]) * -(-runs // shape[1]), row
 
 
 def _of(*shape: int, dtype: Any = np.int32) -> Any:

@@ -9,7 +9,7 @@ import pytest
 import pgcjax
 
 pytest.importorskip("benchmarks.harness", reason="not in a checkout")
-from benchmarks.studies import gpu_bounds, gpu_compiled  # noqa: E402
+from benchmarks.studies import gpu_bounds, gpu_bytes, gpu_compiled  # noqa: E402
 from benchmarks.studies.gpu_launches import (  # noqa: E402
     Code,
     Launch,
@@ -113,7 +113,7 @@ def test_how_many_warps_fit():
 
 
 def test_the_longest_bound_is_taken():
-    row = gpu_bounds.Compiled("peel", "", 1, 0, [peeled()], turns=100, runs=4)
+    row = gpu_bounds.Compiled("peel", "", 1, [peeled()], turns=100, runs=4)
     found = gpu_bounds.bound(row, gpu_bounds.BEST)
     beyond = 335_000_000 + 13_200 * 100 * (6 * 512 + 3 * 4 * 32)
     assert found.cache == beyond and found.memory == 335_000_000
@@ -132,9 +132,7 @@ def test_loops_whose_arrays_fit_read_the_cache():
     step = peeled()._replace(times=10, code=None)
     small = step._replace(bytes=30_000_000)
     one, two = (
-        gpu_bounds.bound(
-            gpu_bounds.Compiled("peel", "", 1, 0, launches), gpu_bounds.BEST
-        )
+        gpu_bounds.bound(gpu_bounds.Compiled("peel", "", 1, launches), gpu_bounds.BEST)
         for launches in ([small], [small, small])
     )
     assert one.memory == 0 and one.times["launches"] == pytest.approx(15e-6)
@@ -159,16 +157,20 @@ def test_what_was_measured_stands_beside(tmp_path):
     assert gpu_bounds.measured().keys() & gpu_bounds.foretold().keys()
 
 
+@pytest.mark.usefixtures("shapes_of_users")
+def test_what_a_job_sends():
+    """Graphs once for both chunks of runs; and the page has what is counted."""
+    count = gpu_bytes.sent(3, 12, 11, chunk=7)
+    assert count["chunks"] == 2 and count["calls"] == 2
+    assert count["lists"] == 2 * 4 * 2**16  # the least room, of 16 bits twice
+    of_graphs = 4 * (16 * (16 * 4 + 4 + 1) + 4)  # rows, words, masks and sizes
+    assert count["graphs"] == of_graphs + 2 * 8 * 1001
+    assert gpu_bytes.row(*gpu_bytes.JOBS[1]) in (DOCS / "gpu.md").read_text()
+
+
 def test_compiling_needs_packages(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(gpu_compiled, "missing", lambda: "jax[cuda12]")
     out = tmp_path / "out.json"
     assert gpu_bounds.main(["--compile", "-o", str(out)]) == 2
     assert capsys.readouterr().err == "not installed: jax[cuda12]\n"
     assert not out.exists()
-
-
-def test_shapes_of_collections_are_those_of_the_engine():
-    rows = list(gpu_bounds.calls())
-    for name, calls in (("CAsT 2019", 5), ("DL 2021", 5)):
-        own = [n for n, row in rows if (row.shape, row.row) == (name, gpu_bounds.XLA)]
-        assert sum(own) == calls

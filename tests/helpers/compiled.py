@@ -44,7 +44,7 @@ def _processor() -> str:
 
 
 def mosaic(*, interpreted: bool = False) -> ModuleType:
-    """Return Mosaic GPU, or skip: JAX 0.10 needs absl for it, and cannot interpret it."""
+    """Return Mosaic GPU, or skip: JAX 0.10 needs absl, and has no interpreter of it."""
     import jax
 
     from pgcjax.engine.peel_programs import PROGRAMS

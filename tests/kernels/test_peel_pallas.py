@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax.sharding import AbstractDevice, AbstractMesh, use_abstract_mesh
 
-from pgcjax.engine.peel_programs import PROGRAMS, kernel
+from pgcjax.engine.peel_programs import kernel
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.peel_packed import MOST_DEGREE
 from pgcjax.reference.pgc import greedy_ideal
