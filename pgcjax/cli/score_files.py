@@ -88,7 +88,8 @@ cluster_option = click.option(
     metavar="FILE|MARK",
     help="Queries that belong together, such as turns of a conversation: a file of "
     "query_id and cluster, or a mark such as _ before which the cluster stands (31_4 "
-    "is of 31). Clusters are drawn then; pairs of runs are tested by max-t.",
+    "is of 31). Clusters are drawn then: compare and report test by max-t, uncertainty "
+    "needs --resample queries.",
 )
 system_option = click.option(
     "--system",
