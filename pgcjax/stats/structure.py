@@ -19,7 +19,7 @@ from pgcjax.stats.matrix import Matrix, read
 from pgcjax.stats.tests import OfPairs, RunPairs, Values, identical, moments
 
 STRUCTURES: tuple[str, ...] = ("cluster", "system", "collections")
-_REPLICATED = 50
+_REPLICATED = 100
 """Clusters from which on replicates were simulated to hold."""
 _UNEQUAL = 2
 """Times as many queries in a collection than in another from which on a note is due."""
