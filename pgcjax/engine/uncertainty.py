@@ -92,9 +92,7 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
     judgments = {"preferences": preferences, "qrels": qrels}
     judgments |= {"intent_qrels": intent_qrels, "intents": intents, "context": context}
     asked = runs, judgments, measures, order, float32, missing, job
-    _check_part(job)
-    if cluster is not None and (anytime or leave_out or resample != "queries"):
-        raise UsageError("cluster is of resample='queries' (--resample queries) alone")
+    _check_together(job, cluster, anytime or leave_out or resample)
     if anytime is not None:
         settings = {"question": anytime, "alpha": alpha, "ceiling": ceiling}
         return _anytime(asked, settings | {"seed": seed}, verify, replicates, leave_out)
@@ -105,8 +103,14 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
     return _left_out(scoring_task(*asked), settings, verify)
 
 
-def _check_part(job: Job | None) -> None:
-    """Refuse a part of the runs, by a UsageError."""
+def _check_together(job: Job | None, cluster: Any, what: str) -> None:
+    """Refuse a part of the runs, and clusters of what is not queries.
+
+    Raises:
+        UsageError: these do not go together.
+    """
+    if cluster is not None and what != "queries":
+        raise UsageError("cluster is of resample='queries' (--resample queries) alone")
     if isinstance(job, Job) and job.part:
         raise UsageError(
             f"part={job.part}: replicates and leave_out need all runs: leave it out"
