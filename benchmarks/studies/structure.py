@@ -61,6 +61,7 @@ MARGINS = (0.1, 0.3)  # in standard deviations of a query's scores
 
 LEVELS = {"equal": 0.0, "three levels": 0.4}  # apart, of means
 RANKED = ((10, 10), (10, 20), (10, 50))  # runs, clusters
+REPLICATED = (20, 50, 100, 200)  # clusters
 RANKED_SYSTEMS = ((3,) * 5, (1, 3, 3, 5), (5,) * 9)
 COMPONENTS = (0.1, 0.3, 0.15, 0.05, 0.2)  # deviations, as `Repeats.components` has them
 
@@ -302,6 +303,21 @@ def rank_row(draw: Draw, apart: float, name: str, families: int) -> list[float]:
     return (totals / families).tolist()
 
 
+def replicate_row(clusters: int, families: int) -> list[float]:
+    """Find how often intervals by replicates of clusters hold differences: per cent."""
+    held = []
+    a, b = tests.all_pairs(4)
+    for i in range(families):
+        x, of = made_up(4, clusters, 0.3, random_of(f"replicates {clusters}", i))
+        means, has = x.mean(1), np.ones(x.shape, bool)
+        draws = drawn_queries(i, 500, len(of), of)
+        again = query_means(x, has, draws, "zero")
+        moved = (again[:, a] - again[:, b]).T
+        low, high = of_replicates(means[a] - means[b], moved, "centred", ALPHA)
+        held.append(100 * ((low <= 0) & (high >= 0)).mean())
+    return [float(np.mean(held)), float(np.std(held) / families**0.5)]
+
+
 def made_systems(
     counts: tuple[int, ...], apart: float, random: np.random.Generator
 ) -> tuple[Matrix, np.ndarray]:
@@ -374,6 +390,12 @@ def ranks(folder: Path, families: int, report: Report) -> None:
         f"Monte-Carlo error {error:.2f}",
         columns,
         rows,
+    )
+    report.table(
+        f"intervals of differences of 4 runs by replicates of clusters, per cent that "
+        f"hold, of {2 * families} families",
+        ["clusters", "held", "error"],
+        [[n, *replicate_row(n, 2 * families)] for n in REPLICATED],
     )
     systems = [
         [str(counts), level, *system_rank_row(counts, apart, families)]

@@ -92,7 +92,8 @@ cluster_option = click.option(
     metavar="FILE|MARK",
     help="Clusters of queries, such as turns of a conversation: a file of query_id and "
     "cluster, or a character such as _ that ends the cluster's name (31_4 is in "
-    "cluster 31). Whole clusters are then resampled; pairs are tested by max-t.",
+    "cluster 31). Whole clusters are then resampled: compare and report test by max-t, "
+    "uncertainty needs --resample queries.",
 )
 system_option = click.option(
     "--system",

@@ -59,6 +59,7 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
     replicates: int | None = None,
     resample: str = "judgments",
     seed: int = 0,
+    cluster: Any = None,
     score_intervals: bool = False,
     leave_out: str | None = None,
     pool_depth: int = 10,
@@ -77,6 +78,7 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
         replicates: how often to draw; 1000 if None.
         resample: what is drawn: `judgments`, `judges`, `queries` or `both`.
         seed: of what is drawn.
+        cluster: of queries that belong together, as of `compare`: of `queries` alone.
         score_intervals: whether to give those of single scores, too: twice the work.
         leave_out: `judges` or `runs`, one after the other, in place of replicates.
         pool_depth: ranks of a run that brought documents to be judged, to leave it out.
@@ -92,20 +94,25 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
     judgments = {"preferences": preferences, "qrels": qrels}
     judgments |= {"intent_qrels": intent_qrels, "intents": intents, "context": context}
     asked = runs, judgments, measures, order, float32, missing, job
-    _check_part(job)
+    _check_together(job, cluster, anytime or leave_out or resample)
     if anytime is not None:
         settings = {"question": anytime, "alpha": alpha, "ceiling": ceiling}
         return _anytime(asked, settings | {"seed": seed}, verify, replicates, leave_out)
     if leave_out is None:
         settings = _draw_settings(replicates, resample, seed, score_intervals)
-    else:
-        settings = _left_out_settings(leave_out, pool_depth, replicates)
-    task = scoring_task(*asked)
-    return (draw_scores if leave_out is None else _left_out)(task, settings, verify)
+        return draw_scores(scoring_task(*asked), settings, verify, cluster)
+    settings = _left_out_settings(leave_out, pool_depth, replicates)
+    return _left_out(scoring_task(*asked), settings, verify)
 
 
-def _check_part(job: Job | None) -> None:
-    """Refuse a part of the runs, by a UsageError."""
+def _check_together(job: Job | None, cluster: Any, what: str) -> None:
+    """Refuse a part of the runs, and clusters of what is not queries.
+
+    Raises:
+        UsageError: these do not go together.
+    """
+    if cluster is not None and what != "queries":
+        raise UsageError("cluster is of resample='queries' (--resample queries) alone")
     if isinstance(job, Job) and job.part:
         raise UsageError(
             f"part={job.part}: replicates and leave_out need all runs: leave it out"
@@ -199,16 +206,20 @@ def check_replicates(replicates: int | None, seed: int, usual: int = _USUAL) -> 
 
 
 def draw_scores(
-    task: ScoringTask, settings: dict[str, Any], verify: float = 0.0
+    task: ScoringTask,
+    settings: dict[str, Any],
+    verify: float = 0.0,
+    cluster: Any = None,
 ) -> Uncertainty:
-    """Score runs by judgments, or queries, that are drawn again.
+    """Score runs by judgments, or queries or clusters of them, that are drawn again.
 
     Raises:
         UsageError: a measure has no judgments to draw. DataError: judgments name no
-            judge, and judges are to be drawn.
+            judge, and judges are to be drawn; or there are too few clusters.
     """
     from pgcjax.judging.variants import drawn_queries
     from pgcjax.stats.score_intervals import ScoreIntervals
+    from pgcjax.stats.structure import cluster_numbers
     from pgcjax.stats.uncertainty import Uncertainty, query_means
 
     batches = _batches_of_draws(task.request, settings)
@@ -221,7 +232,12 @@ def draw_scores(
     for member, has, scores in scored.by_measure:
         name, queries = str(member.measure), has.shape[1]
         if settings["resample"] == "queries":
-            often = drawn_queries(settings["seed"], settings["replicates"], queries)
+            of = None
+            if cluster is not None:
+                of = cluster_numbers([*member.tensors.docs], cluster)
+                settings["clusters"] = int(of.max()) + 1
+            draws = settings["seed"], settings["replicates"], queries
+            often = drawn_queries(*draws, of)
             drawn[name] = query_means(scores, has, often, missing)
         else:
             drawn[name] = next(means)[:, 0, :, 0]

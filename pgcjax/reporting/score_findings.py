@@ -168,24 +168,37 @@ def find(
     metadata |= {"missing": missing, **settings, "comparisons": first["comparisons"]}
     metadata |= {"lacking": notes} if notes else {}
     metadata["resamples"] = first["resamples"] or None
-    if isinstance(scores, Scores):
-        metadata |= {f"scores, {k}": v for k, v in scores.metadata.items()}
-    if uncertainty:
-        metadata |= {f"replicates, {k}": v for k, v in uncertainty.metadata.items()}
-    if judges:
-        metadata |= {f"judges, {k}": v for k, v in judges.metadata.items()}
-    metadata |= structure
-    described = {
-        name: _said(value) for name, value in metadata.items() if value is not None
+    metadata |= _origins(scores, uncertainty, judges)
+    metadata |= {n: given for n, given in structure.items() if isinstance(given, str)}
+    used = {name: _said(x) for name, x in metadata.items() if x is not None}
+    averaged = _averaged(one, structure)
+    shown = averaged or one if structure["system"] is not None else one
+    return Findings(shown, compared, settings, used, uncertainty, judges, averaged)
+
+
+def _origins(
+    scores: Any, uncertainty: Uncertainty | None, judges: JudgeOrders | None
+) -> dict[str, Any]:
+    """List what scores, replicates and scores by judges depend on."""
+    every = {"scores": scores if isinstance(scores, Scores) else None}
+    every |= {"replicates": uncertainty, "judges": judges}
+    return {
+        f"{name}, {key}": value
+        for name, one in every.items()
+        for key, value in (one.metadata if one is not None else {}).items()
     }
-    averaged = None
-    if any(structure[name] is not None for name in ("system", "collections")):
-        averaged = {
-            name: arranged(matrix, None, "error", structure)[0]
-            for name, matrix in one.items()
-        }
-    one = averaged if averaged and structure["system"] is not None else one
-    return Findings(one, compared, settings, described, uncertainty, judges, averaged)
+
+
+def _averaged(
+    scores: Mapping[str, Matrix], structure: Mapping[str, Any]
+) -> dict[str, Matrix] | None:
+    """Make scores whose means are those of systems, or over collections."""
+    if structure["system"] is None and structure["collections"] is None:
+        return None
+    return {
+        name: arranged(matrix, None, "error", structure)[0]
+        for name, matrix in scores.items()
+    }
 
 
 def _check_structure(

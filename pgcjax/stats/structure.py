@@ -19,6 +19,8 @@ from pgcjax.stats.matrix import Matrix, read
 from pgcjax.stats.tests import OfPairs, RunPairs, Values, identical, moments
 
 STRUCTURES: tuple[str, ...] = ("cluster", "system", "collections")
+_REPLICATED = 100
+"""Clusters from which on replicates were simulated to hold."""
 _UNEQUAL = 2
 """Times as many queries in a collection than in another from which on a note is due."""
 
@@ -107,6 +109,23 @@ def clustered(matrix: Matrix, cluster: Any) -> Matrix:
     moved = (matrix.values @ member - size * means) / (len(member) - size)
     values = means + (len(names) - 1) * (moved - moved.mean(1, keepdims=True))
     return replace(matrix, query_ids=names, values=values)
+
+
+def cluster_numbers(
+    query_ids: Sequence[str], cluster: Any
+) -> Int[np.ndarray, " queries"]:
+    """Number the cluster of each query, to draw clusters for replicates.
+
+    Raises:
+        UsageError, DataError: as of `grouped`, or there are fewer than 50 clusters, by
+            which intervals of replicates are too short.
+    """
+    names, member = _membership(query_ids, cluster, "query_id", "cluster")
+    if len(names) < _REPLICATED:
+        text = f"{len(names)} clusters: replicates of fewer than {_REPLICATED} vary"
+        mend = "Use compare --cluster, or rank_sets."
+        raise DataError(f"{text} too little", where="cluster", mend=mend)
+    return member.argmax(1)
 
 
 def joined(

@@ -194,6 +194,7 @@ class Uncertainty(Result):
         """Description of the resampled units, and their number of replicates."""
         units = self.metadata["resample"]
         units = "queries and judgments" if units == "both" else units
+        units = "clusters of queries" if "clusters" in self.metadata else units
         return f"{units} drawn again {self.metadata['replicates']} times"
 
     def _lines(self) -> tuple[str, ...]:
@@ -254,7 +255,8 @@ def read_uncertainty(path: str | os.PathLike) -> Uncertainty:
             )
         means = rows["mean"].to_numpy()[np.argsort(cell)].reshape(-1, len(run_ids))
         mean[str(name)], replicates[str(name)] = means[0], means[1:]
-    settings = {key: metadata[key] for key in ("replicates", "resample", "seed")}
+    names = ("replicates", "resample", "seed", "clusters")
+    settings = {name: metadata[name] for name in names if name in metadata}
     return Uncertainty(settings, run_ids=run_ids, mean=mean, replicates=replicates)
 
 

@@ -169,6 +169,33 @@ def test_queries_and_both_count_a_query_as_often_as_it_is_drawn():
             assert mean == pytest.approx(scores[b, r, has].mean(), abs=1e-15)
 
 
+def test_clusters_are_drawn_with_all_their_queries(tmp_path):
+    """120 queries of 100 clusters; a query counts as often as its cluster is drawn."""
+    names = [f"{i % 100:02}_{i // 100}" for i in range(120)]
+    ids = {"query_id": np.repeat(names, 2), "doc_id": ["a", "b"] * 120}
+    random = np.random.default_rng(0)
+    qrels = pd.DataFrame(ids | {"relevance": random.integers(0, 2, 240)})
+    qrels.loc[0, "relevance"] = 1
+    runs = pd.concat(
+        pd.DataFrame(ids | {"run_id": run, "score": random.random(240)}) for run in "xy"
+    )
+    given = {"qrels": qrels, "measures": "P@1", "replicates": 7, "seed": 2}
+    found = pgcjax.uncertainty(runs, **given, resample="queries", cluster="_")
+    scores = found.observed.matrix("P@1")
+    number = [int(name[:2]) for name in scores.columns]
+    for mean, drawn in zip(
+        found.replicates["P@1"], drawn_queries(2, 7, 100)[:, number], strict=True
+    ):
+        assert mean == pytest.approx(np.average(scores, axis=1, weights=drawn))
+    assert found.drawn_again == "clusters of queries drawn again 7 times"
+    found.save(tmp_path / "means.csv")
+    again = pgcjax.files.read_uncertainty(tmp_path / "means.csv")
+    assert again.metadata["clusters"] == 100
+    few = {name: name[0] for name in names}
+    with pytest.raises(DataError, match="10 clusters: replicates of fewer than 100"):
+        pgcjax.uncertainty(runs, **given, resample="queries", cluster=few)
+
+
 def topics_of(seed: int, replicate: int, queries: int) -> np.ndarray:
     return drawn_queries(seed, replicate + 1, queries)[replicate]
 
@@ -277,6 +304,10 @@ def test_what_cannot_be_drawn_is_refused():
             {"score_intervals": True, "resample": "queries"},
             "score_intervals: single scores vary only with the judgments: give "
             "resample='judgments', 'judges' or 'both' (--resample on the command line)",
+        ),
+        (
+            {"cluster": "_", "resample": "both"},
+            "cluster is of resample='queries' (--resample queries) alone",
         ),
         (
             {"measures": "ExactPGC"},
