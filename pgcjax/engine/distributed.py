@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
@@ -126,7 +127,7 @@ def _all(processes: Processes, work: Callable[[], bytes]) -> Sequence[bytes]:
 
 def _saved(chunk: Chunk) -> bytes:
     file = io.BytesIO()
-    np.savez(file, **chunk.arrays())
+    np.savez(file, **dict[str, Any](chunk.arrays()))
     return file.getvalue()
 
 

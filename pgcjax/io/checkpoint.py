@@ -83,7 +83,8 @@ class Checkpoint:
             with written_beside(self.folder / _ABOUT, sealed=True) as beside:
                 beside.write_text(json.dumps(unsealed(self._job)), "utf-8")
         with written_beside(self.folder / f"{name}.npz") as beside:
-            np.savez(beside, **arrays)
+            # Without allow_pickle, of which numpy 2.0 makes an array; stubs want Any.
+            np.savez(beside, **dict[str, Any](arrays))
             with beside.open("r+b") as file:
                 size = file.seek(0, os.SEEK_END)
                 crc = seal.checksum(file, 0, size, self._crc)
