@@ -32,12 +32,14 @@ from pgcjax.engine.changed_scores import (
     LOW,
     ChangedQuery,
     ChangedScores,
+    ChangedShares,
     ChangedVotes,
     Relaxation,
 )
 from pgcjax.engine.explainer import Explainer, no_run
 from pgcjax.engine.request import runs_of
 from pgcjax.engine.variant_batch import VariantGraphs, check_variants
+from pgcjax.engine.verify import TOLERANCE
 from pgcjax.errors import (
     Progress,
     UsageError,
@@ -49,8 +51,11 @@ from pgcjax.io.runs import Options
 from pgcjax.judging.choices import CHANGES, OVERTURNED
 from pgcjax.judging.fragile_strengths import fragile_strengths
 from pgcjax.judging.fragility import Fragility, allocate, in_words
+from pgcjax.judging.tally import PAIR
 from pgcjax.judging.variants import Variants, alike, turned
 from pgcjax.later import pd
+from pgcjax.measures.measure import Measure
+from pgcjax.measures.preference import OfPreferences
 from pgcjax.stats.tests import check_alpha
 
 WORK = 2e8
@@ -62,6 +67,7 @@ GREEDY = 4
 MOST = 200
 """Changes that are looked for, at most."""
 
+_OTHERS = "; or of ppref, rpref, fpref, wpref, prefs_simp, counts of preferences"
 _NOISE = 1e-12  # of the mean of differences: rounding
 _GRID = 9  # relaxations of a test
 
@@ -153,12 +159,18 @@ class ChangedJudgments:
             UsageError: the measure has no votes, or one row counts as several votes
                 that count in part.
         """
-        check_variants(explainer.member, f"{change} judgments")
+        member = explainer.member
         self.explainer, self.change = explainer, change
+        self._shares = is_ratio(member.measure)
+        if not self._shares:
+            check_variants(member, f"{change} judgments", _OTHERS)
         table = explainer.request.tables["preferences"].reset_index(drop=True)
         self.votes = turned(table)[0]
         self._rows, self._count = alike(table), len(table)
-        self._graphs = VariantGraphs(explainer.member, self.votes)
+        if self._shares:
+            check_alone(member.measure, table)
+        else:
+            self._graphs = VariantGraphs(member, self.votes)
         several = self.votes.judgments[: len(table)] > 1
         parts = self.votes.weight % 1 != 0
         if several.any() and (parts.any() or table.get("probability") is not None):
@@ -177,11 +189,22 @@ class ChangedJudgments:
         out = []
         for query in self.explainer.query_ids:
             rankings = [self.explainer.ranking(run, query) for run in runs]
-            of = ChangedQuery(
-                self._graphs.of_query(query), query, self._of(query), rankings
-            )
-            out.append(ChangedScores(of, self.change == CHANGES[0], remain))
+            votes = self._of(query)
+            if self._shares:
+                rows = [x[0] for x in self.items(query)]
+                pairs = self._preferred(self.votes.table.iloc[rows])
+                member = self.explainer.member
+                of = ChangedShares(member, query, votes, pairs, rankings)
+            else:
+                graphs = self._graphs.of_query(query)
+                of = ChangedQuery(graphs, query, votes, rankings)
+            out.append(ChangedScores(of, remain))
         return out
+
+    def _preferred(self, rows: pd.DataFrame) -> np.ndarray:
+        """Return the preferred documents, and the others."""
+        docs = rows[["doc_id", "other_doc_id"]].to_numpy(object).T
+        return np.where(rows["preference"] < 0, docs[::-1], docs)
 
     def _of(self, query: str) -> ChangedVotes:
         """Find the votes of a query that its changes make count more, or less."""
@@ -223,13 +246,8 @@ class ChangedJudgments:
         queries, parts = self.explainer.query_ids, []
         for name, of, changes in zip(queries, search.queries, search.sets, strict=True):
             rows = self.votes.table.iloc[self.chosen(name, changes)]
-            swap = rows["preference"] < 0
-            first, second = rows["doc_id"], rows["other_doc_id"]
-            columns = {
-                "query_id": name,
-                "doc_id": second.where(swap, first),
-                "other_doc_id": first.where(swap, second),
-            }
+            docs = dict(zip(PAIR[1:], self._preferred(rows), strict=True))
+            columns = {"query_id": name, **docs}
             if "judge" in rows:
                 columns["judge"] = rows["judge"]
             fall = of.query.difference - of.query.differences(changes[None])[0]
@@ -250,7 +268,9 @@ class ChangedJudgments:
         expected = pd.Series(d, self.explainer.query_ids)
         new = self.replayed(search).differences(first, other)
         new = new.reindex(expected.index).fillna(0.0)
-        if not (new == expected).all() or not search.question.overturned(
+        # Sums of weights that are not whole may be added up in another order.
+        rounding = TOLERANCE if self._shares else 0
+        if ((new - expected).abs() > rounding).any() or not search.question.overturned(
             new.to_numpy()
         ):
             raise VerificationError(
@@ -266,6 +286,22 @@ class ChangedJudgments:
         by = dict(zip(self.explainer.query_ids, counts, strict=True))
         changed = Variants([0], lambda query, _: by[query])
         return self.explainer.with_preferences(self.votes.of_variant(changed, 0))
+
+
+def is_ratio(measure: Measure) -> bool:
+    """Whether a measure is a ratio of sums over judgments."""
+    if not isinstance(measure, OfPreferences) or "preferences" not in measure.needs:
+        return False
+    return measure.terms(np.ones(0), np.ones(0)) is not None
+
+
+def check_alone(measure: Any, preferences: pd.DataFrame) -> None:
+    """Refuse judgments that stand for others, by a UsageError."""
+    if measure.closure or measure.bad and preferences["other_doc_id"].isna().any():
+        raise UsageError(
+            f"{measure}: some judgments imply others: change them by bad=false, "
+            "closure=false"
+        )
 
 
 def asked_order(d: np.ndarray) -> Asked:
@@ -329,7 +365,7 @@ class Search:
         limit = self.most if self.count is None else self.count
         bounds, parts = [], []
         for by in self.question.relaxations:
-            need = by.need - 2 * _NOISE * len(self.queries)
+            need = by.need - _NOISE / 2 * len(self.queries)  # a tie does not do
             made = allocate([q.gains(by, limit, True) for q in self.queries], limit)
             fewest = made.fewest(need)
             bounds.append(limit + 1 if fewest is None else fewest)
@@ -389,34 +425,6 @@ class Search:
         greedy = self.queries[number].chain(side, level)
         return greedy or (-side * np.inf, np.zeros(0, int))
 
-    def ranked(self, side: int) -> None:
-        """Make the single changes of the largest effects together (as AMIP does)."""
-        rows = []
-        for number, of in enumerate(self.queries):
-            if not of.most:
-                continue
-            gain = side * (of.single - of.query.difference)
-            rows += [
-                (-g, number, change)
-                for change, g in enumerate(gain.tolist())
-                for _ in range(of.query.times[change])
-                if g > 0
-            ]
-        limit = self.most if self.count is None else self.count - 1
-        sets, taken = [np.zeros(0, int) for _ in self.queries], []
-        for _, number, change in sorted(rows)[:limit]:
-            if len(sets[number]) < self.queries[number].most:
-                sets[number] = np.append(sets[number], change)
-                taken.append(number)
-        d = [of.query.difference for of in self.queries]
-        first = [of.score_first(x) for of, x in zip(self.queries, sets, strict=True)]
-        sizes = [0] * len(sets)
-        for number in taken:
-            sizes[number] += 1
-            d[number] = float(first[number][sizes[number] - 1])
-            pairs = zip(sets, sizes, strict=True)
-            self.try_sets([changes[:size] for changes, size in pairs], d)
-
     def run(self, work: float) -> None:
         """Search until both bounds meet, or the work is spent."""
         self.bound()
@@ -429,12 +437,10 @@ class Search:
         self.bound()
         for side in sides:
             self.greedy(side, GREEDY * work)
-            self.ranked(side)
-        self._deepen(sides, work / 2)
-        while self.lower != self.count and self._refine(work):
+        self.combine()
+        while self.lower != self.count and self._refine(work / 2):
             self.combine()
-        if self.count is not None and self.lower < self.count:
-            self._deepen(sides, work)
+        self._deepen(sides, work)
 
     def _deepen(self, sides: set[int], work: float) -> None:
         """Search on in queries whose largest sets are in use."""

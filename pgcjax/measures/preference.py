@@ -25,7 +25,15 @@ from pgcjax.tensors.measure_tensors import ListTensors
 _ALL = {"": "all", "_imp": "some", "_ret": "both"}
 _KINDS = {"": ["ret", "imp", "not"], "_imp": ["ret", "imp"], "_ret": ["ret"]}
 _SOURCE = "Carterette et al. 2008, section 4; Carterette and Bennett 2008"
+Terms = tuple[np.ndarray, np.ndarray]
 _PAIRS_HERE = "f > t: a judgment that prefers f to t; r: rank, inf if not retrieved"
+
+
+def _share(better: np.ndarray, worse: np.ndarray, among: str) -> Terms:
+    """Return which judgments are fulfilled, and which count; see `kernels.share`."""
+    last = {"some": np.fmin(better, worse), "both": np.fmax(better, worse)}
+    counts = np.isfinite(last.get(among, np.ones(len(better))))
+    return (better < worse) & counts, counts
 
 
 class OfPreferences(OfGraph):
@@ -77,6 +85,19 @@ class OfPreferences(OfGraph):
         """Return the weights of ranks 0 (nothing) to `depth`."""
         return np.zeros(1)
 
+    def terms(self, better: np.ndarray, worse: np.ndarray) -> Terms | None:
+        """Return what each judgment adds to both terms of a ratio of sums.
+
+        Args:
+            better: ranks of the preferred documents, from 1; infinite where the run,
+                cut at k, lacks them.
+            worse: ranks of the others.
+
+        Returns:
+            What it adds to the numerator, and to the denominator: 0 of a sum; None if
+            the measure is no such ratio.
+        """
+
     def kernel(self, run: RankedList, pairs: Any) -> Any:
         """Score one run and query."""
         raise NotImplementedError
@@ -113,6 +134,9 @@ class PPref(Carterette):
     def kernel(self, run, pairs):
         return kernels.share(run, pairs, among="some")
 
+    def terms(self, better, worse):
+        return _share(better, worse, "some")
+
     def plain(self, prefs, run, k):
         return twins.ppref(prefs, run, k)
 
@@ -127,6 +151,9 @@ class RPref(Carterette):
     def kernel(self, run, pairs):
         return kernels.share(run, pairs, among="all")
 
+    def terms(self, better, worse):
+        return _share(better, worse, "all")
+
     def plain(self, prefs, run, k):
         return twins.rpref(prefs, run, k)
 
@@ -140,6 +167,10 @@ class FPref(Carterette):
 
     def kernel(self, run, pairs):
         return kernels.harmonic(run, pairs)
+
+    def terms(self, better, worse):
+        fulfilled, some = _share(better, worse, "some")
+        return 2 * fulfilled, 1 + some
 
     def plain(self, prefs, run, k):
         return twins.fpref(prefs, run, k)
@@ -185,6 +216,12 @@ class WPref(Carterette, _Weighs):
     def kernel(self, run, pairs):
         lower, normalize = self.weight == "lower", self.normalize
         return kernels.weighted(run, pairs, lower=lower, normalize=normalize)
+
+    def terms(self, better, worse):
+        rank = (np.fmax if self.weight == "lower" else np.fmin)(better, worse)
+        tool = self.weight == "tool"
+        weight = 1 / (1 + np.log2(rank)) if tool else 1 / np.log2(1 + rank)
+        return weight * (better < worse), weight * self.normalize
 
     def plain(self, prefs, run, k):
         return twins.wpref(prefs, run, k, self.weight, self.normalize)
@@ -269,6 +306,10 @@ class TrecPreferences(OfPreferences):
 
     def kernel(self, run, pairs):
         return kernels.share(run, pairs, among=self.among)
+
+    def terms(self, better, worse):
+        whole = type(self) is TrecPreferences  # others average shares
+        return _share(better, worse, self.among) if whole else None
 
     def twin(self, case):
         return twins.prefs_share(twins.pooled(case), case.run, _KINDS[self.variant])
@@ -413,8 +454,15 @@ class PreferenceCount(OfPreferences):
     def kernel(self, run, pairs):
         if self.counted == "poss":
             return kernels.possible(run, pairs)
-        among = "some" if self.counted == "ful" else "both"
-        return kernels.fulfilled(run, pairs, among=among)
+        return kernels.fulfilled(run, pairs, among=self._among)
+
+    def terms(self, better, worse):
+        fulfilled, _ = _share(better, worse, self._among)
+        return None if self.counted == "poss" else (fulfilled, np.zeros(len(better)))
+
+    @property
+    def _among(self) -> str:
+        return "some" if self.counted == "ful" else "both"
 
     def twin(self, case):
         counts = twins.prefs_counts(twins.pooled(case), case.run)
