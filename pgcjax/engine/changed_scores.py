@@ -1,6 +1,6 @@
 """How far few changed judgments of a query move the difference of two runs."""
 
-from functools import cached_property
+from functools import cached_property, partial
 from math import comb
 from typing import Any, NamedTuple, cast
 
@@ -15,8 +15,6 @@ from pgcjax.kernels import ABSENT
 from pgcjax.measures.preference import OfPreferences
 
 LOW, HIGH = -1, 1
-_BEAM = 3  # sets from which a search goes on, and fewer of large queries
-_BEAM_WORK = 1e7
 _ROUNDING = 1e-9  # of a sum of weights that is 0
 _AT_ONCE = 2**20  # sets in memory
 
@@ -131,22 +129,16 @@ class ChangedShares:
         measure, tensors = cast(OfPreferences, member.measure), member.tensors
         docs, judged = tensors.docs[query], tensors.arrays[query]
         self.votes, self.times, self.size = votes, votes.times, len(docs)
-        better, worse = np.searchsorted(docs, pairs)
+        changed, counted = np.searchsorted(docs, pairs), np.stack(judged[:2])
         sums, taken = [], []
         for ranking in rankings:
             rank = _ranks(docs, ranking) + 1.0
             rank[rank > (tensors.depth or ABSENT)] = np.inf
-
-            def terms(first: Any, second: Any, rank: np.ndarray = rank) -> np.ndarray:
-                terms = measure.terms(rank[first], rank[second])
-                return np.array(terms, np.float64)
-
-            one, other = judged.first, judged.second
-            sums.append(
-                terms(one, other) @ judged.wins + terms(other, one) @ judged.losses
-            )
-            added = 0 if votes.more is None else terms(worse, better)
-            taken.append(terms(better, worse) - added)
+            terms = partial(_terms, measure, rank)
+            sums.append(terms(counted) @ judged.wins)
+            sums[-1] += terms(counted[::-1]) @ judged.losses
+            taken.append(terms(changed))
+            taken[-1] -= 0 if votes.more is None else terms(changed[::-1])
         self._sums, self._taken = np.array(sums), np.array(taken)  # [runs, terms, …]
         under = self._sums[:, 1]
         under[under == 0] = 1  # of sums alone, or where nothing counts
@@ -192,6 +184,10 @@ class ChangedShares:
         return float(every[:changes].sum())
 
 
+def _terms(measure: OfPreferences, rank: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    return np.array(measure.terms(*rank[pairs]), np.float64)
+
+
 class Relaxation(NamedTuple):
     """A sum over queries of slope d + bend d², whose rise overturns what is asked.
 
@@ -235,10 +231,8 @@ class ChangedScores:
         self.query, self.exact, self.work = query, 0, 0
         start = query.difference, np.zeros(0, int)
         self.extremes = [(start, start)]
-        self._beams = {side: [(start[0], start[1][None])] for side in (LOW, HIGH)}
+        self._greedy = {LOW: [start], HIGH: [start]}
         self.most = max(0, int(query.times.sum()) - remain)
-        one = max(1, self.query.size**2 * len(query.times))
-        self._width = int(min(max(_BEAM_WORK // one, 1), _BEAM))
         self._reach: list[tuple[float, float]] = []
 
     def score(self, sets: Sets) -> np.ndarray:
@@ -285,32 +279,19 @@ class ChangedScores:
                 self.score(some)
         self.exact = level
 
-    def chain(self, side: int, level: int) -> tuple[float, np.ndarray] | None:
-        """Return the greedy set of so many changes, and its difference; None if none.
+    def chain(self, side: int, level: int) -> tuple[float, np.ndarray]:
+        """Return the greedy set of so many changes, and its difference.
 
-        To the greedy set of one change less, the best change was added. The search goes
-        on from it, and from the best sets that were found beside it.
+        To the greedy set of one change less, the best change was added. The difference
+        is infinite if there are not so many changes.
         """
-        beams = self._beams[side]
-        while len(beams) <= min(level, self.most) and len(beams[-1][1]):
-            before = beams[-1][1]
-            sets = _grown(before, self.query.times)
-            if not len(sets):
-                beams.append((0.0, sets))
-                break
-            value = side * (self.single if len(beams) == 1 else self.score(sets))
-            # Rows of the greedy set are in front.
-            own = len(_grown(before[:1], self.query.times))
-            order = np.argsort(-value, kind="stable")
-            first = int(value[:own].argmax()) if own else int(order[0])
-            _, once = np.unique(np.sort(sets[order], 1), axis=0, return_index=True)
-            order = order[np.sort(once)][: self._width]
-            best = sets[[first, *order[order != first]]]
-            beams.append((float(side * value[first]), best))
-        if level >= len(beams) or not len(beams[level][1]):
-            return None
-        difference, sets = beams[level]
-        return difference, sets[0]
+        greedy = self._greedy[side]
+        while len(greedy) <= min(level, self.most):
+            sets = _grown(greedy[-1][1][None], self.query.times)
+            d = self.single if len(greedy) == 1 else self.score(sets)
+            best = int((side * d).argmax())
+            greedy.append((float(d[best]), sets[best]))
+        return greedy[level] if level < len(greedy) else (-side * np.inf, greedy[0][1])
 
     def gains(self, by: Relaxation, most: int, proven: bool) -> np.ndarray:
         """Return by how much 0, 1, … changes raise a sum: what was found, or a bound.
@@ -320,14 +301,10 @@ class ChangedScores:
         start, out = by.value(self.query.difference), []
         levels = most if proven else min(most, len(self.extremes) - 1)
         for changes in range(min(levels, self.most) + 1):
-            if proven and changes > self.exact:
-                out.append(by.largest(*self.reach(changes)) - start)
-            else:
-                (low, _), (high, _) = self.extremes[changes]
-                if proven:
-                    out.append(max(by.value(low), by.value(high), start) - start)
-                else:
-                    out.append(max(by.value(low), by.value(high)) - start)
+            ends = self.reach(changes) if proven and changes > self.exact else None
+            low, high = ends or (d for d, _ in self.extremes[changes])
+            best = by.largest(low, high) if proven else max(map(by.value, (low, high)))
+            out.append(best - start)
         return np.maximum.accumulate(np.maximum(out, 0))
 
     def reach(self, changes: int) -> tuple[float, float]:

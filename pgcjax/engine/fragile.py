@@ -1,16 +1,16 @@
 """The fewest judgments that overturn an order of runs, between two bounds.
 
 A judgment is of one query, so the sum of differences falls by what changed judgments
-make of each query. *Found*: sets of judgments per query, all single ones and then the
-best beside a few, are put together by dynamic programming; the chosen set is scored by
-the engine, and must give the same bits. *Proven*: let U(k) bound what k changes of a
-query gain. (1) For k up to `exact`, all sets were scored: U is the best. (2) Beyond, a
-document adds the smaller of the weights of its ranks in the run and in an ideal
-ranking; whatever that is, the sum is between those of the opposed order and of the
-run's, so both scores, and their difference, are bounded. (3) Any c changes gain at most
-the largest sum of U(k) with k's that add up to c, which is what the programme computes;
-where it is below what is needed, no c changes overturn the order. Sets are scored where
-a relaxed solution leans on (2), until bounds meet or the work is spent.
+make of each query. *Found*: sets of judgments per query, all single ones and then those
+of a greedy search, are put together by dynamic programming; the judgments are changed,
+and the engine must score the runs as the search did. *Proven*: let U(k) bound what k
+changes of a query gain. (1) For k up to `exact`, all sets were scored: U is the best.
+(2) Beyond, `reach` bounds the difference: a score by PGC is at most that of the run's
+own order as the ideal one; for ratios of sums see `ChangedShares`. (3) Any c changes
+gain at most the largest sum of U(k) with k's that add up to c, which is what the
+programme computes; where it is below what is needed, no c changes overturn the order.
+Sets are scored where a relaxed solution leans on (2), until bounds meet or the work is
+spent.
 
 Whether a difference is significant by a paired t test is no sum: it is not, if s1 <
 sqrt(κ s2), s1 the sum of differences d and s2 that of squares. As sqrt(x) is the least
@@ -375,12 +375,14 @@ class Search:
         self.lower = max(self.lower, min(lower, limit if self.count else lower))
         return parts[best]
 
-    def try_sets(self, sets: list[np.ndarray], differences: Sequence[float]) -> None:
-        """Take sets of changes if they overturn what is asked, and are fewer."""
-        size = sum(map(len, sets))
+    def try_sets(self, sets: Sequence[tuple[float, np.ndarray]]) -> bool:
+        """Take differences and sets of changes if they overturn, and are fewer."""
+        size = sum(len(changes) for _, changes in sets)
         fewer = self.count is None or size < self.count
-        if fewer and self.question.overturned(np.array(differences)):
-            self.count, self.sets = size, sets
+        if not fewer or not self.question.overturned(np.array([d for d, _ in sets])):
+            return False
+        self.count, self.sets = size, [changes for _, changes in sets]
+        return True
 
     def combine(self) -> list[int]:
         """Put the best sets of queries together; return how many changes each has."""
@@ -393,9 +395,7 @@ class Search:
                 parts = made.parts(size)
                 pairs = zip(self.queries, parts, strict=True)
                 sets = [q.best_set(by, k) for q, k in pairs]
-                before = self.count
-                self.try_sets([x[1] for x in sets], [x[0] for x in sets])
-                if self.count != before:
+                if self.try_sets(sets):
                     last = parts
                     break
             else:
@@ -406,7 +406,7 @@ class Search:
         """Make the best single change again and again, until it overturns."""
         level = [0] * len(self.queries)
         state = [(of.query.difference, np.zeros(0, int)) for of in self.queries]
-        after = [self._after(i, side, 1) for i in range(len(self.queries))]
+        after = [of.chain(side, 1) for of in self.queries]
         for _ in range(self.most if self.count is None else self.count - 1):
             gains = [
                 side * (new[0] - old[0]) for new, old in zip(after, state, strict=True)
@@ -415,15 +415,9 @@ class Search:
             if not gains[best] > 0 or self.work > work:
                 return
             state[best], level[best] = after[best], level[best] + 1
-            self.try_sets([x[1] for x in state], [x[0] for x in state])
-            if self.count == sum(level):
+            if self.try_sets(state):
                 return
-            after[best] = self._after(best, side, level[best] + 1)
-
-    def _after(self, number: int, side: int, level: int) -> tuple[float, np.ndarray]:
-        """Return the greedy set of so many changes of a query, and its difference."""
-        greedy = self.queries[number].chain(side, level)
-        return greedy or (-side * np.inf, np.zeros(0, int))
+            after[best] = self.queries[best].chain(side, level[best] + 1)
 
     def run(self, work: float) -> None:
         """Search until both bounds meet, or the work is spent."""
@@ -447,15 +441,11 @@ class Search:
         tried: set[tuple[int, int]] = set()
         while self.lower != self.count and self.work < work:
             parts = self.combine()
-            rest = [
-                (i, k + 1)
-                for i, k in enumerate(parts)
-                if (k or len(tried) < len(parts)) and (i, k + 1) not in tried
-            ]
+            rest = {(i, k + 1) for i, k in enumerate(parts)} - tried
             if not rest:
                 return
+            tried |= rest
             for i, level in rest:
-                tried.add((i, level))
                 for side in sides:
                     self.queries[i].chain(side, level)
 

@@ -1,7 +1,7 @@
 """The fewest votes whose change reverses the order of two systems, by Bradley-Terry.
 
-*Found*: votes by their influence on the difference of strengths, all at once (AMIP) or
-one after the other, the model fitted anew each time. *Proven*: let votes R go from
+*Found*: votes by their influence on the difference of strengths, all at once (AMIP),
+the model fitted anew. *Proven*: let votes R go from
 counting to not counting. Strengths s then move by H⁻¹ g, H the curvature of the
 penalised likelihood and g the slope of R. (1) While no difference of two strengths has
 moved by more than ρ, each p (1 - p) is within e^±ρ of what it was, so m H(0) <= H <=
@@ -30,7 +30,7 @@ from pgcjax.judging.fragility import Fragility, in_words
 from pgcjax.judging.models import PRIOR, check_prior
 from pgcjax.judging.votes import read_judgments
 
-_MOST_REFITS = 400  # of a greedy search, and of single votes
+_MOST_REFITS = 400  # of single votes
 _ROUNDS = 60  # of the search for ρ
 _FAR = 5.0  # log-odds beyond which nothing is proven
 _NOISE = 1e-9
@@ -156,16 +156,16 @@ class _StrengthSearch:
         self._groups, self._prior, self._change = groups, prior, change
         self._first, self._second = first, second
         self._gap = float(strength[first] - strength[second])
-        self._start = self._terms(strength, np.zeros(len(groups.times), int))
+        self._start = self._terms(strength)
 
-    def _terms(self, strength: np.ndarray, taken: np.ndarray) -> _Terms:
-        """Compute what votes do at some strengths, when some are changed."""
+    def _terms(self, strength: np.ndarray) -> _Terms:
+        """Compute what votes do at some strengths."""
         v, n = self._groups.votes, len(self._groups.votes.names)
         p = expit(strength[v.first] - strength[v.second])
         removed = self._change == CHANGES[0]
-        weight = v.weight * (self._groups.times - taken * removed)
         links = np.zeros((n, n))
-        np.add.at(links, (v.first, v.second), weight * p * (1 - p))
+        weight = v.weight * self._groups.times * p * (1 - p)
+        np.add.at(links, (v.first, v.second), weight)
         links += links.T
         inverse = np.linalg.pinv(
             np.diag(links.sum(1) + self._prior**-2.0) - links, hermitian=True
@@ -223,26 +223,19 @@ class _StrengthSearch:
         bound = middle * gain + width * size * root * np.sqrt(terms.between)
         return self._top(bound, number)
 
-    def _gap_of(self, taken: np.ndarray) -> tuple[float, np.ndarray]:
+    def _gap_of(self, taken: np.ndarray) -> float:
         strength = self._groups.strengths(self._prior, self._change, taken)
-        return float(strength[self._first] - strength[self._second]), strength
+        return float(strength[self._first] - strength[self._second])
 
     def single(self) -> int:
         """Return 2 if no single vote reverses the order, 1 if one does, or may."""
         if len(self._groups.times) > _MOST_REFITS:
             return 1
         each = np.eye(len(self._groups.times), dtype=int)
-        return 1 if any(self._gap_of(taken)[0] <= _NOISE for taken in each) else 2
+        return 1 if any(self._gap_of(taken) <= _NOISE for taken in each) else 2
 
     def fewest(self, most: int) -> np.ndarray | None:
-        """Return the fewest votes of each group that are found to reverse the order."""
-        ranked = self.ranked(most)
-        limit = most if ranked is None else int(ranked.sum()) - 1
-        greedy = self.greedy(min(limit, _MOST_REFITS))
-        return ranked if greedy is None else greedy
-
-    def ranked(self, most: int) -> np.ndarray | None:
-        """Change votes of the largest influence together: AMIP, fitted anew."""
+        """Return how many votes of each group, by influence, reverse the order."""
         gain = self._start.gain
         order = np.argsort(-gain, kind="stable")
         order = order[gain[order] > 0]
@@ -252,27 +245,13 @@ class _StrengthSearch:
             return np.bincount(line[:number], minlength=len(gain))
 
         number = int(np.searchsorted(np.cumsum(gain[line]), self._gap) + 1)
-        while number <= len(line) and self._gap_of(taken(number))[0] >= -_NOISE:
+        while number <= len(line) and self._gap_of(taken(number)) >= -_NOISE:
             number += 1 + number // 50
         if number > len(line):
             return None
-        while number > 1 and self._gap_of(taken(number - 1))[0] < -_NOISE:
+        while number > 1 and self._gap_of(taken(number - 1)) < -_NOISE:
             number -= 1
         return taken(number)
-
-    def greedy(self, most: int) -> np.ndarray | None:
-        """Change the vote of the largest influence again and again."""
-        taken, terms = np.zeros(len(self._groups.times), int), self._start
-        for _ in range(most):
-            gain = np.where(taken < self._groups.times, terms.gain, -np.inf)
-            if not gain.max() > 0:
-                break
-            taken[gain.argmax()] += 1
-            gap, strength = self._gap_of(taken)
-            if gap < -_NOISE:
-                return taken
-            terms = self._terms(strength, taken)
-        return None
 
 
 def _found(
