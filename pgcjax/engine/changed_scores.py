@@ -2,6 +2,7 @@
 
 from functools import cached_property, partial
 from math import comb
+from operator import itemgetter
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -241,13 +242,11 @@ class ChangedScores:
         self.work += len(sets) * self.query.size**2
         while len(self.extremes) <= sets.shape[1]:
             self.extremes.append(self.extremes[-1])
+        found = [(float(d[i]), sets[i]) for i in (d.argmin(), d.argmax())]
         for i in range(sets.shape[1], len(self.extremes)):
-            (low, _), (high, _) = extremes = self.extremes[i]
-            least, most = int(d.argmin()), int(d.argmax())
-            self.extremes[i] = (
-                (float(d[least]), sets[least]) if d[least] < low else extremes[0],
-                (float(d[most]), sets[most]) if d[most] > high else extremes[1],
-            )
+            low, high = self.extremes[i]
+            low = min(low, found[0], key=itemgetter(0))
+            self.extremes[i] = low, max(high, found[1], key=itemgetter(0))
         return d
 
     @cached_property

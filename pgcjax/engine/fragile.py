@@ -54,7 +54,6 @@ from pgcjax.judging.fragility import Fragility, allocate, in_words
 from pgcjax.judging.tally import PAIR
 from pgcjax.judging.variants import Variants, alike, turned
 from pgcjax.later import pd
-from pgcjax.measures.measure import Measure
 from pgcjax.measures.preference import OfPreferences
 from pgcjax.stats.tests import check_alpha
 
@@ -161,15 +160,13 @@ class ChangedJudgments:
         """
         member = explainer.member
         self.explainer, self.change = explainer, change
-        self._shares = is_ratio(member.measure)
+        table = explainer.request.tables["preferences"].reset_index(drop=True)
+        self._shares = is_ratio(member.measure, table)
         if not self._shares:
             check_variants(member, f"{change} judgments", _OTHERS)
-        table = explainer.request.tables["preferences"].reset_index(drop=True)
         self.votes = turned(table)[0]
         self._rows, self._count = alike(table), len(table)
-        if self._shares:
-            check_alone(member.measure, table)
-        else:
+        if not self._shares:
             self._graphs = VariantGraphs(member, self.votes)
         several = self.votes.judgments[: len(table)] > 1
         parts = self.votes.weight % 1 != 0
@@ -288,20 +285,19 @@ class ChangedJudgments:
         return self.explainer.with_preferences(self.votes.of_variant(changed, 0))
 
 
-def is_ratio(measure: Measure) -> bool:
-    """Whether a measure is a ratio of sums over judgments."""
-    if not isinstance(measure, OfPreferences) or "preferences" not in measure.needs:
+def is_ratio(measure: Any, preferences: pd.DataFrame) -> bool:
+    """Whether a measure is a ratio of sums over judgments.
+
+    Raises:
+        UsageError: judgments stand for others.
+    """
+    terms = measure.terms if isinstance(measure, OfPreferences) else None
+    if not terms or not terms(np.ones(0), np.ones(0)):
         return False
-    return measure.terms(np.ones(0), np.ones(0)) is not None
-
-
-def check_alone(measure: Any, preferences: pd.DataFrame) -> None:
-    """Refuse judgments that stand for others, by a UsageError."""
     if measure.closure or measure.bad and preferences["other_doc_id"].isna().any():
-        raise UsageError(
-            f"{measure}: some judgments imply others: change them by bad=false, "
-            "closure=false"
-        )
+        hint = "change them by bad=false, closure=false"
+        raise UsageError(f"{measure}: some judgments imply others: {hint}")
+    return "preferences" in measure.needs
 
 
 def asked_order(d: np.ndarray) -> Asked:

@@ -116,33 +116,13 @@ def _grouped(table: pd.DataFrame) -> _VoteGroups:
     return _VoteGroups(grouped, np.array([*map(len, rows)]), rows)
 
 
-class _Terms(NamedTuple):
-    """What groups of votes do to the difference of two strengths.
-
-    Attributes:
-        slope: of the likelihood, that goes with one vote.
-        curved: curvature that goes with it.
-        influence: x' A y, x of the two systems, y of those of the vote; see above.
-        leverage: y' A y.
-        largest: largest leverage of any two systems.
-        between: x' A x.
-    """
-
-    slope: Float64[np.ndarray, " groups"]
-    curved: Float64[np.ndarray, " groups"]
-    influence: Float64[np.ndarray, " groups"]
-    leverage: Float64[np.ndarray, " groups"]
-    largest: float
-    between: float
-
-    @property
-    def gain(self) -> Float64[np.ndarray, " groups"]:
-        """How far a vote's change moves the difference, to first order."""
-        return self.slope * self.influence
-
-
 class _StrengthSearch:
-    """The search for the fewest votes that put one system above another."""
+    """The search for the fewest votes that put one system above another.
+
+    Of each group of votes: `slope` of the likelihood, and what is `curved` of it, that
+    go with one vote; `influence`, x' A y, x of the two systems, y of those of the vote;
+    `leverage`, y' A y. `largest` leverage is of any two systems; `between` is x' A x.
+    """
 
     def __init__(
         self,
@@ -156,31 +136,26 @@ class _StrengthSearch:
         self._groups, self._prior, self._change = groups, prior, change
         self._first, self._second = first, second
         self._gap = float(strength[first] - strength[second])
-        self._start = self._terms(strength)
-
-    def _terms(self, strength: np.ndarray) -> _Terms:
-        """Compute what votes do at some strengths."""
-        v, n = self._groups.votes, len(self._groups.votes.names)
+        v, n = groups.votes, len(groups.votes.names)
         p = expit(strength[v.first] - strength[v.second])
-        removed = self._change == CHANGES[0]
+        removed = change == CHANGES[0]
         links = np.zeros((n, n))
-        weight = v.weight * self._groups.times * p * (1 - p)
+        weight = v.weight * groups.times * p * (1 - p)
         np.add.at(links, (v.first, v.second), weight)
         links += links.T
         inverse = np.linalg.pinv(
-            np.diag(links.sum(1) + self._prior**-2.0) - links, hermitian=True
+            np.diag(links.sum(1) + prior**-2.0) - links, hermitian=True
         )
         diagonal = inverse.diagonal()
         every = diagonal[:, None] + diagonal - 2 * inverse
-        side = inverse[self._first] - inverse[self._second]
-        return _Terms(
-            v.weight * (v.won - p if removed else 2 * v.won - 1),
-            v.weight * p * (1 - p) * removed,
-            side[v.first] - side[v.second],
-            every[v.first, v.second],
-            float(every.max()),
-            float(every[self._first, self._second]),
-        )
+        side = inverse[first] - inverse[second]
+        self._slope = v.weight * (v.won - p if removed else 2 * v.won - 1)
+        self._curved = v.weight * p * (1 - p) * removed
+        self._influence = side[v.first] - side[v.second]
+        self._leverage = every[v.first, v.second]
+        self._largest, self._between = float(every.max()), float(every[first, second])
+        # How far a vote's change moves the difference, to first order.
+        self._gain = self._slope * self._influence
 
     def lower(self, most: int) -> int:
         """Return a proven bound: fewer votes cannot reverse the order."""
@@ -201,15 +176,14 @@ class _StrengthSearch:
 
     def _movement(self, number: int) -> float:
         """Bound how far so many votes move the difference; infinite if unbounded."""
-        terms, rho = self._start, 0.0
-        root, largest = np.sqrt(terms.leverage), np.sqrt(terms.largest)
-        theta = self._top(terms.curved * terms.leverage, number)
+        rho, root, largest = 0.0, np.sqrt(self._leverage), np.sqrt(self._largest)
+        theta = self._top(self._curved * self._leverage, number)
         for _ in range(_ROUNDS):
             least = np.exp(-rho) - np.exp(rho) * theta
             if least <= 0:
                 return np.inf
-            spread = terms.curved * np.expm1(rho)
-            size = np.abs(terms.slope) + spread
+            spread = self._curved * np.expm1(rho)
+            size = np.abs(self._slope) + spread
             moved = largest / least * self._top(size * root, number)
             if moved <= rho:
                 break
@@ -219,8 +193,8 @@ class _StrengthSearch:
         else:
             return np.inf
         middle, width = (1 / least + np.exp(-rho)) / 2, (1 / least - np.exp(-rho)) / 2
-        gain = terms.gain + spread * np.abs(terms.influence)
-        bound = middle * gain + width * size * root * np.sqrt(terms.between)
+        gain = self._gain + spread * np.abs(self._influence)
+        bound = middle * gain + width * size * root * np.sqrt(self._between)
         return self._top(bound, number)
 
     def _gap_of(self, taken: np.ndarray) -> float:
@@ -236,7 +210,7 @@ class _StrengthSearch:
 
     def fewest(self, most: int) -> np.ndarray | None:
         """Return how many votes of each group, by influence, reverse the order."""
-        gain = self._start.gain
+        gain = self._gain
         order = np.argsort(-gain, kind="stable")
         order = order[gain[order] > 0]
         line = np.repeat(order, self._groups.times[order])[:most]

@@ -308,8 +308,7 @@ class TrecPreferences(OfPreferences):
         return kernels.share(run, pairs, among=self.among)
 
     def terms(self, better, worse):
-        whole = type(self) is TrecPreferences  # others average shares
-        return _share(better, worse, self.among) if whole else None
+        return None if self.over else _share(better, worse, self.among)
 
     def twin(self, case):
         return twins.prefs_share(twins.pooled(case), case.run, _KINDS[self.variant])
@@ -454,15 +453,13 @@ class PreferenceCount(OfPreferences):
     def kernel(self, run, pairs):
         if self.counted == "poss":
             return kernels.possible(run, pairs)
-        return kernels.fulfilled(run, pairs, among=self._among)
+        among = "some" if self.counted == "ful" else "both"
+        return kernels.fulfilled(run, pairs, among=among)
 
     def terms(self, better, worse):
-        fulfilled, _ = _share(better, worse, self._among)
+        among = "some" if self.counted == "ful" else "both"
+        fulfilled, _ = _share(better, worse, among)
         return None if self.counted == "poss" else (fulfilled, np.zeros(len(better)))
-
-    @property
-    def _among(self) -> str:
-        return "some" if self.counted == "ful" else "both"
 
     def twin(self, case):
         counts = twins.prefs_counts(twins.pooled(case), case.run)
