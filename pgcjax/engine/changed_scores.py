@@ -16,6 +16,8 @@ from pgcjax.kernels import ABSENT
 from pgcjax.measures.preference import OfPreferences
 
 LOW, HIGH = -1, 1
+_BEAM = 3  # sets from which a search goes on, and fewer of large queries
+_BEAM_WORK = 1e7
 _ROUNDING = 1e-9  # of a sum of weights that is 0
 _AT_ONCE = 2**20  # sets in memory
 
@@ -118,15 +120,7 @@ class ChangedShares:
         pairs: Any,
         rankings: list[list[str]],
     ):
-        """Compute both sums of two runs, and what changes take from them.
-
-        Args:
-            member: a measure that has `terms`.
-            query: its name.
-            votes: its votes.
-            pairs: the preferred document of each change, and the other one.
-            rankings: the documents of the two runs, best first.
-        """
+        """Compute sums of two runs, and what changes of pairs (better, worse) take."""
         measure, tensors = cast(OfPreferences, member.measure), member.tensors
         docs, judged = tensors.docs[query], tensors.arrays[query]
         self.votes, self.times, self.size = votes, votes.times, len(docs)
@@ -232,7 +226,9 @@ class ChangedScores:
         self.query, self.exact, self.work = query, 0, 0
         start = query.difference, np.zeros(0, int)
         self.extremes = [(start, start)]
-        self._greedy = {LOW: [start], HIGH: [start]}
+        self._beams = {side: [(start[0], start[1][None])] for side in (LOW, HIGH)}
+        one = max(1, self.query.size**2 * len(query.times))
+        self._width = int(min(max(_BEAM_WORK // one, 1), _BEAM))
         self.most = max(0, int(query.times.sum()) - remain)
         self._reach: list[tuple[float, float]] = []
 
@@ -281,16 +277,24 @@ class ChangedScores:
     def chain(self, side: int, level: int) -> tuple[float, np.ndarray]:
         """Return the greedy set of so many changes, and its difference.
 
-        To the greedy set of one change less, the best change was added. The difference
-        is infinite if there are not so many changes.
+        To the greedy set of one change less, the best change was added. The search goes
+        on from it, and from the best sets that were found beside it. The difference is
+        infinite if there are not so many changes.
         """
-        greedy = self._greedy[side]
-        while len(greedy) <= min(level, self.most):
-            sets = _grown(greedy[-1][1][None], self.query.times)
-            d = self.single if len(greedy) == 1 else self.score(sets)
-            best = int((side * d).argmax())
-            greedy.append((float(d[best]), sets[best]))
-        return greedy[level] if level < len(greedy) else (-side * np.inf, greedy[0][1])
+        beams, times = self._beams[side], self.query.times
+        while len(beams) <= min(level, self.most):
+            before = beams[-1][1]
+            sets = _grown(before, times)
+            value = side * (self.single if len(beams) == 1 else self.score(sets))
+            first = int(value[: len(_grown(before[:1], times))].argmax())
+            order = np.argsort(-value, kind="stable")
+            _, once = np.unique(np.sort(sets[order], 1), axis=0, return_index=True)
+            beside = order[np.sort(once)][: self._width]
+            best = sets[[first, *beside[beside != first]]]
+            beams.append((float(side * value[first]), best))
+        if level >= len(beams):
+            return -side * np.inf, np.zeros(0, int)
+        return beams[level][0], beams[level][1][0]
 
     def gains(self, by: Relaxation, most: int, proven: bool) -> np.ndarray:
         """Return by how much 0, 1, … changes raise a sum: what was found, or a bound.

@@ -94,7 +94,8 @@ def fragile(
             Bradley and Terry's model orders.
         preferences: the judgments.
         qrels: grades, for `PGC(graph=combined)`.
-        measure: PGC of preferences.
+        measure: PGC of preferences, or ppref, rpref, fpref, wpref, prefs_simp,
+            `prefs_num_prefs_ful(mean=arithmetic)`; any one if queries are left out.
         run_id: the run, or system, that is ahead; by default the best one.
         other: the one to overtake it; by default any that is behind.
         change: `remove` or `reverse` judgments; `queries`: leave queries out.

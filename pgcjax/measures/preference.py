@@ -25,11 +25,10 @@ from pgcjax.tensors.measure_tensors import ListTensors
 _ALL = {"": "all", "_imp": "some", "_ret": "both"}
 _KINDS = {"": ["ret", "imp", "not"], "_imp": ["ret", "imp"], "_ret": ["ret"]}
 _SOURCE = "Carterette et al. 2008, section 4; Carterette and Bennett 2008"
-Terms = tuple[np.ndarray, np.ndarray]
 _PAIRS_HERE = "f > t: a judgment that prefers f to t; r: rank, inf if not retrieved"
 
 
-def _share(better: np.ndarray, worse: np.ndarray, among: str) -> Terms:
+def _share(better: np.ndarray, worse: np.ndarray, among: str) -> Any:
     """Return which judgments are fulfilled, and which count; see `kernels.share`."""
     last = {"some": np.fmin(better, worse), "both": np.fmax(better, worse)}
     counts = np.isfinite(last.get(among, np.ones(len(better))))
@@ -85,17 +84,12 @@ class OfPreferences(OfGraph):
         """Return the weights of ranks 0 (nothing) to `depth`."""
         return np.zeros(1)
 
-    def terms(self, better: np.ndarray, worse: np.ndarray) -> Terms | None:
-        """Return what each judgment adds to both terms of a ratio of sums.
+    def terms(self, better: np.ndarray, worse: np.ndarray) -> Any:
+        """Return what each judgment adds to both sums of a ratio; None if it is none.
 
         Args:
-            better: ranks of the preferred documents, from 1; infinite where the run,
-                cut at k, lacks them.
-            worse: ranks of the others.
-
-        Returns:
-            What it adds to the numerator, and to the denominator: 0 of a sum; None if
-            the measure is no such ratio.
+            better: ranks from 1 of the preferred documents; infinite if cut off.
+            worse: those of the others. The denominator of a sum alone is 0.
         """
 
     def kernel(self, run: RankedList, pairs: Any) -> Any:

@@ -3,6 +3,7 @@
 from collections import Counter
 from functools import cache
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 from scipy.special import stdtr
 
 import pgcjax
+from pgcjax.engine.changed_scores import ChangedScores, Relaxation
 from pgcjax.engine.explainer import Explainer
 from pgcjax.engine.fragile import (
     ChangedJudgments,
@@ -145,10 +147,12 @@ def test_the_true_minimum_of_an_order_is_between_the_bounds(change, work, measur
 
 
 @pytest.mark.parametrize("change", ["remove", "reverse"])
-@pytest.mark.parametrize("alpha", [0.1, 0.4, 0.7])
-def test_the_true_minimum_of_significance_is_between_the_bounds(change, alpha):
-    names, seen = changed(change).explainer.query_ids, []
-    queries = changed(change).searched(["a", "b"])
+@pytest.mark.parametrize(
+    ("measure", "alpha"), [*((MEASURE, x) for x in (0.1, 0.4, 0.7)), ("ppref", 0.4)]
+)
+def test_the_true_minimum_of_significance_is_between_the_bounds(change, measure, alpha):
+    names, seen = changed(change, measure).explainer.query_ids, []
+    queries = changed(change, measure).searched(["a", "b"], 1)
     for i in range(0, QUERIES - 3, 2):
         some = queries[i : i + 4]
         d = np.array([of.query.difference for of in some])
@@ -161,6 +165,7 @@ def test_the_true_minimum_of_significance_is_between_the_bounds(change, alpha):
             change,
             lambda s1, s2, now=now: (p_of(s1, s2, 4) <= alpha) != now,
             3,
+            measure,
         )
         seen.append((now, true, search.count))
         assert search.lower <= (4 if true is None else true)
@@ -168,10 +173,20 @@ def test_the_true_minimum_of_significance_is_between_the_bounds(change, alpha):
     assert any(true == count is not None for _, true, count in seen)
 
 
+def test_sums_that_bend_down_are_bounded_between_the_extremes():
+    query = SimpleNamespace(difference=-1.0, times=np.ones(3, int), size=1)
+    query.differences = lambda sets: np.array([1.0, 3.0, -1.0])
+    scores = ChangedScores(query)
+    scores.enumerate()
+    # d - d²/2 is -1.5 at -1 and at 3, and 0.5 at 1.
+    assert scores.gains(Relaxation(1.0, -0.5, 0.0), 1, proven=True)[1] >= 2
+
+
 @pytest.mark.parametrize("change", ["remove", "reverse"])
-def test_what_is_listed_replays_by_evaluate(change):
+@pytest.mark.parametrize("measure", [MEASURE, "ppref", "wpref"])
+def test_what_is_listed_replays_by_evaluate(change, measure):
     votes, runs = collection()
-    found = pgcjax.fragile(runs, preferences=votes, measure=MEASURE, change=change)
+    found = pgcjax.fragile(runs, preferences=votes, measure=measure, change=change)
     assert found.count == len(found.table) >= found.lower >= 1
     left = votes.copy()
     columns = ["query_id", "doc_id", "other_doc_id"]
@@ -182,7 +197,7 @@ def test_what_is_listed_replays_by_evaluate(change):
         else:
             left.loc[same.idxmax(), "preference"] = -1.0
     before, after = (
-        pgcjax.evaluate(runs, preferences=x, measures=MEASURE).mean()[MEASURE]
+        pgcjax.evaluate(runs, preferences=x, measures=measure).mean()[measure]
         for x in (votes, left)
     )
     assert before[found.run_id] > before[found.other]
