@@ -16,11 +16,12 @@ import click
 import numpy as np
 
 from benchmarks.harness import Report, facts
-from pgcjax.engine.changed_scores import LOW
+from pgcjax.engine.changed_scores import LOW, ChangedScores
 from pgcjax.engine.explainer import Explainer
 from pgcjax.engine.fragile import (
     GREEDY,
     WORK,
+    Asked,
     ChangedJudgments,
     Search,
     asked_order,
@@ -42,14 +43,30 @@ def bounds(changed: ChangedJudgments, pair: tuple[str, str], work: float) -> lis
     search.run(work)
     changed.check(*pair, search) if search.count else None
     seconds = time.process_time() - start
-    greedy, ranked = (Search(queries, asked, MOST) for _ in range(2))
+    greedy = Search(queries, asked, MOST)
     greedy.greedy(LOW, GREEDY * work + search.work)
-    ranked.ranked(LOW)
     difference = sum(of.query.difference for of in queries) / len(queries)
-    return [
-        *(difference, search.count, search.lower, greedy.count, ranked.count),
-        seconds,
-    ]
+    counts = search.count, search.lower, greedy.count, by_single_effects(queries, asked)
+    return [difference, *counts, seconds]
+
+
+def by_single_effects(queries: list[ChangedScores], asked: Asked) -> int | None:
+    """Make the single changes of the largest effects together, as AMIP does."""
+    d = np.array([of.query.difference for of in queries])
+    effects = sorted(
+        (float(effect), number, change)
+        for number, of in enumerate(queries)
+        for change, effect in enumerate(of.single - d[number])
+        for _ in range(of.query.times[change])
+        if effect < 0
+    )
+    sets = [np.zeros(0, int) for _ in queries]
+    for count, (_, number, change) in enumerate(effects[:MOST], start=1):
+        sets[number] = np.append(sets[number], change)
+        d[number] = queries[number].query.differences(sets[number][None])[0]
+        if asked.overturned(d):
+            return count
+    return None
 
 
 @click.command()
@@ -60,13 +77,16 @@ def bounds(changed: ChangedJudgments, pair: tuple[str, str], work: float) -> lis
     help="Spread evenly by difference.",
 )
 @click.option("--change", default=CHANGES[0], type=click.Choice(CHANGES))
+@click.option("-m", "--measure", default="PGC", show_default=True)
 @click.option("--work", default=WORK, show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path))
-def main(pairs: int, change: str, work: float, output: Path | None) -> None:
+def main(
+    pairs: int, change: str, measure: str, work: float, output: Path | None
+) -> None:
     """Bound the order of neighbours."""
     report = Report()
     judgments = {"preferences": str(FOLDER / "judgments.txt.gz")}
-    explainer = Explainer(judgments=judgments)
+    explainer = Explainer(judgments=judgments, measure=measure)
     explainer.read(runs_of(str(FOLDER / "runs"), "trec", Options()))
     means = explainer.means().sort_values(ascending=False)
     order, nearest = means.index.tolist(), np.argsort(-np.diff(means.to_numpy()))
@@ -75,7 +95,8 @@ def main(pairs: int, change: str, work: float, output: Path | None) -> None:
         rows.append([i + 1, *bounds(changed, (order[i], order[i + 1]), work)])
         report.say(" ".join(map(str, rows[-1])))
     names = ["rank", "difference", "found", "proven", "greedy", "amip", "seconds"]
-    report.table(f"Neighbours of DL 2021, {change} judgments", names, rows)
+    title = f"Neighbours of DL 2021 by {measure}, {change} judgments"
+    report.table(title, names, rows)
     found, proven, greedy, amip, seconds = (
         np.array([np.nan if row[k] is None else row[k] for row in rows], float)
         for k in range(2, 7)

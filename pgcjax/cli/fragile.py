@@ -28,7 +28,7 @@ from pgcjax.reporting.progress import ProgressDisplay, say
 @files_option("--prefs", help="Preferences; repeat for several.", required=True)
 @prefs_format_option
 @files_option("--qrels", help="Grades, for PGC(graph=combined).")
-@measure_option("PGC of preferences, such as 'PGC(p=0.8)'; by default PGC.")
+@measure_option("PGC, or a measure of preferences such as ppref; by default PGC.")
 @click.option(
     "--run-id", metavar="NAME", help="The run that is ahead; by default the best one."
 )

@@ -1,20 +1,24 @@
 """Effect of few changed judgments of a query on the difference of two runs."""
 
-from functools import cached_property
+from functools import cached_property, partial
 from math import comb
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from jaxtyping import Float64, Int
 
+from pgcjax.engine.batch import Member
 from pgcjax.engine.score_parts import laid_out
 from pgcjax.engine.variant_batch import VariantGraphs, VariantScores
 from pgcjax.judging.variants import BLOCK, Counts, Variants
 from pgcjax.kernels import ABSENT
+from pgcjax.measures.preference import OfPreferences
 
 LOW, HIGH = -1, 1
 _BEAM = 3  # sets from which a search goes on, and fewer of large queries
 _BEAM_WORK = 1e7
+_ROUNDING = 1e-9  # of a sum of weights that is 0
 _AT_ONCE = 2**20  # sets in memory
 
 Sets = Int[np.ndarray, "sets changes"]
@@ -77,18 +81,14 @@ class ChangedQuery:
             rankings: the documents of the two runs, best first.
         """
         self._graphs, self.votes, self.times = graphs, votes, votes.times
-        (docs,), (edges,) = graphs.member.tensors.docs.values(), graphs.edges
+        (docs,), tensors = graphs.member.tensors.docs.values(), graphs.member.tensors
         self.size = len(docs)
         self._rankings = laid_out(graphs.member, {query: rankings})
-        self._weights = np.asarray(graphs.member.tensors.weights)
-        self._ranks = [_ranks(docs, ranking) for ranking in rankings]
-        self._judgments = np.zeros(self.size)
-        if edges is not None:
-            likely = edges.vote[: edges.likely]
-            for side in edges.pairs[: edges.likely].T:
-                np.add.at(self._judgments, side, votes.counts[likely])
-            # Graded documents are there without a judgment.
-            self._judgments[edges.graded] = np.inf
+        weights = np.asarray(tensors.weights)
+        ranks = [_ranks(docs, ranking) for ranking in rankings]
+        sums = [weights[np.minimum(rank, len(weights) - 1)].sum() for rank in ranks]
+        # Of a graph of one document, by which a normalised score is the largest.
+        self._most = np.minimum(1, tensors.finish(np.array(sums), np.ones(2, int)))
         self.difference = float(self.differences(np.zeros((1, 0), int))[0])
 
     def differences(self, sets: Sets) -> Float64[np.ndarray, " sets"]:
@@ -103,43 +103,84 @@ class ChangedQuery:
         scores = np.nan_to_num(scores[: len(sets), 0, :, 0])
         return scores[:, 0] - scores[:, 1]
 
-    def vanishing(self, removed: int) -> int:
-        """Bound how many documents lose all judgments, of which each has two."""
-        return int((self._vanish <= 2 * removed).sum())
+    def reach(self, changes: int) -> tuple[float, float]:
+        """Bound the differences that any judgments make: scores by the run's order."""
+        del changes
+        return -float(self._most[1]), float(self._most[0])
 
-    @cached_property
-    def _vanish(self) -> Float64[np.ndarray, " n"]:
-        return np.cumsum(np.sort(self._judgments))
 
-    def reach(self, vanish: int) -> tuple[float, float]:
-        """Bound the differences that any judgments of these documents can make.
+class ChangedShares:
+    """Differences of two runs on a query by ratios of sums; see `ChangedQuery`."""
 
-        A document adds the smaller of the weights of its two ranks, which is
-        supermodular: the least sum has both orders opposed, the largest one is that of
-        the run's own order.
+    def __init__(
+        self,
+        member: Member,
+        query: str,
+        votes: ChangedVotes,
+        pairs: Any,
+        rankings: list[list[str]],
+    ):
+        """Compute sums of two runs, and what changes of pairs (better, worse) take."""
+        measure, tensors = cast(OfPreferences, member.measure), member.tensors
+        docs, judged = tensors.docs[query], tensors.arrays[query]
+        self.votes, self.times, self.size = votes, votes.times, len(docs)
+        changed, counted = np.searchsorted(docs, pairs), np.stack(judged[:2])
+        sums, taken = [], []
+        for ranking in rankings:
+            rank = _ranks(docs, ranking) + 1.0
+            rank[rank > (tensors.depth or ABSENT)] = np.inf
+            terms = partial(_terms, measure, rank)
+            sums.append(terms(counted) @ judged.wins)
+            sums[-1] += terms(counted[::-1]) @ judged.losses
+            taken.append(terms(changed))
+            taken[-1] -= 0 if votes.more is None else terms(changed[::-1])
+        self._sums, self._taken = np.array(sums), np.array(taken)  # [runs, terms, …]
+        under = self._sums[:, 1]
+        under[under == 0] = 1  # of sums alone, or where nothing counts
+        self.difference = float(self.differences(np.zeros((1, 0), int))[0])
 
-        Args:
-            vanish: how many documents may lose all their judgments, at most.
+    def differences(self, sets: Sets) -> Float64[np.ndarray, " sets"]:
+        """Score both runs by each set of changes."""
+        sums = np.repeat(self._sums[..., None], len(sets), axis=-1)
+        taken = np.pad(self._taken, [(0, 0), (0, 0), (0, 1)])  # nothing by change -1
+        for change in sets.T:
+            sums -= taken[..., change]
+        over, under = sums.transpose(1, 0, 2)
+        there = under > _ROUNDING
+        score = np.where(there, over / np.where(there, under, 1), 0.0)
+        return score[0] - score[1]
+
+    def reach(self, changes: int) -> tuple[float, float]:
+        """Bound the differences that so many changes can make.
+
+        Changes that take a from the numerator and c from the denominator d of a score s
+        lower it by (a - s c) / (d - c): a sum over changes, but for the c in d - c, of
+        which the smallest and the largest are known.
         """
-        least, most = zip(
-            *(self._range(rank, vanish) for rank in self._ranks), strict=True
-        )
-        return least[0] - most[1], most[0] - least[1]
+        fall, rise = (self._most(*runs, changes) for runs in ((0, 1), (1, 0)))
+        return self.difference - fall, self.difference + rise
 
-    def _range(self, rank: np.ndarray, vanish: int) -> tuple[float, float]:
-        rank = np.sort(np.minimum(rank, len(self._weights) - 1))
-        last = np.arange(self.size)[::-1]
-        sums = np.array([np.minimum(self._weights[rank], self._weights[last]).sum()])
-        sums = np.append(sums, self._weights[rank].sum())
-        # With those that are gone behind the others, the least sum is a bound; each of
-        # them adds to it the weight of its rank in the run at most.
-        sums[0] = max(0, sums[0] - np.sort(self._weights[rank])[::-1][:vanish].sum())
-        sizes = np.arange(max(0, self.size - vanish), self.size + 1)
-        scores = self._graphs.member.tensors.finish(
-            *np.broadcast_arrays(sums[:, None], sizes)
-        )
-        scores = np.where(sizes > 0, scores, 0.0)
-        return float(scores[0].min(initial=0.0)), float(scores[1].max(initial=0.0))
+    def _most(self, falls: int, rises: int, changes: int) -> float:
+        """Bound by how much one score can fall and the other one rise, together."""
+        over, under = self._sums.T
+        score, gain = over / under, np.zeros(len(self.times))
+        whole = float(score[falls] + 1 - score[rises])
+        for run, sign in ((falls, 1), (rises, -1)):
+            slope = sign * (self._taken[run, 0] - score[run] * self._taken[run, 1])
+            least = under[run] - self._top(self._taken[run, 1], changes)
+            if least <= _ROUNDING:
+                return whole
+            gain += np.maximum(slope / under[run], slope / least)
+        most = self._top(gain, changes)
+        return min(most, whole) if self._taken[:, 1].any() else most
+
+    def _top(self, values: np.ndarray, changes: int) -> float:
+        every = -np.sort(-np.repeat(np.maximum(values, 0), self.times))
+        return float(every[:changes].sum())
+
+
+def _terms(measure: OfPreferences, rank: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    return np.array(measure.terms(*rank[pairs]), np.float64)
 
 
 class Relaxation(NamedTuple):
@@ -180,46 +221,28 @@ class ChangedScores:
         work: what scoring has cost so far: sets times the square of documents.
     """
 
-    def __init__(self, query: ChangedQuery, vanish: bool, remain: int = 0):
-        """Take a query.
-
-        Args:
-            query: the query.
-            vanish: whether documents may lose all their judgments.
-            remain: how many judgments are left as they are, at least.
-        """
-        self.query, self._vanish, self.exact, self.work = query, vanish, 0, 0
+    def __init__(self, query: ChangedQuery | ChangedShares, remain: int = 0):
+        """Take a query, and how many judgments are left as they are, at least."""
+        self.query, self.exact, self.work = query, 0, 0
         start = query.difference, np.zeros(0, int)
         self.extremes = [(start, start)]
         self._beams = {side: [(start[0], start[1][None])] for side in (LOW, HIGH)}
-        self.most = max(0, int(query.times.sum()) - remain)
         one = max(1, self.query.size**2 * len(query.times))
         self._width = int(min(max(_BEAM_WORK // one, 1), _BEAM))
-        self._reach: dict[int, tuple[float, float]] = {}
+        self.most = max(0, int(query.times.sum()) - remain)
+        self._reach: list[tuple[float, float]] = []
 
     def score(self, sets: Sets) -> np.ndarray:
         """Score sets of equally many changes, and keep the extremes."""
-        return self._keep(sets, self.query.differences(sets))
-
-    def score_first(self, changes: Int[np.ndarray, " changes"]) -> np.ndarray:
-        """Score the sets of the first, the first two, … changes."""
-        first = np.tri(len(changes), dtype=bool)
-        d = self.query.differences(np.where(first, changes, -1))
-        for size in range(1, len(changes) + 1):
-            self._keep(changes[None, :size], d[size - 1 : size])
-        return d
-
-    def _keep(self, sets: Sets, d: np.ndarray) -> np.ndarray:
+        d = self.query.differences(sets)
         self.work += len(sets) * self.query.size**2
         while len(self.extremes) <= sets.shape[1]:
             self.extremes.append(self.extremes[-1])
+        found = [(float(d[i]), sets[i]) for i in (d.argmin(), d.argmax())]
         for i in range(sets.shape[1], len(self.extremes)):
-            (low, _), (high, _) = extremes = self.extremes[i]
-            least, most = int(d.argmin()), int(d.argmax())
-            self.extremes[i] = (
-                (float(d[least]), sets[least]) if d[least] < low else extremes[0],
-                (float(d[most]), sets[most]) if d[most] > high else extremes[1],
-            )
+            low, high = self.extremes[i]
+            low = min(low, found[0], key=itemgetter(0))
+            self.extremes[i] = low, max(high, found[1], key=itemgetter(0))
         return d
 
     @cached_property
@@ -251,32 +274,27 @@ class ChangedScores:
                 self.score(some)
         self.exact = level
 
-    def chain(self, side: int, level: int) -> tuple[float, np.ndarray] | None:
-        """Return the greedy set of so many changes, and its difference; None if none.
+    def chain(self, side: int, level: int) -> tuple[float, np.ndarray]:
+        """Return the greedy set of so many changes, and its difference.
 
         To the greedy set of one change less, the best change was added. The search goes
-        on from it, and from the best sets that were found beside it.
+        on from it, and from the best sets that were found beside it. The difference is
+        infinite if there are not so many changes.
         """
-        beams = self._beams[side]
-        while len(beams) <= min(level, self.most) and len(beams[-1][1]):
+        beams, times = self._beams[side], self.query.times
+        while len(beams) <= min(level, self.most):
             before = beams[-1][1]
-            sets = _grown(before, self.query.times)
-            if not len(sets):
-                beams.append((0.0, sets))
-                break
+            sets = _grown(before, times)
             value = side * (self.single if len(beams) == 1 else self.score(sets))
-            # Rows of the greedy set are in front.
-            own = len(_grown(before[:1], self.query.times))
+            first = int(value[: len(_grown(before[:1], times))].argmax())
             order = np.argsort(-value, kind="stable")
-            first = int(value[:own].argmax()) if own else int(order[0])
             _, once = np.unique(np.sort(sets[order], 1), axis=0, return_index=True)
-            order = order[np.sort(once)][: self._width]
-            best = sets[[first, *order[order != first]]]
+            beside = order[np.sort(once)][: self._width]
+            best = sets[[first, *beside[beside != first]]]
             beams.append((float(side * value[first]), best))
-        if level >= len(beams) or not len(beams[level][1]):
-            return None
-        difference, sets = beams[level]
-        return difference, sets[0]
+        if level >= len(beams):
+            return -side * np.inf, np.zeros(0, int)
+        return beams[level][0], beams[level][1][0]
 
     def gains(self, by: Relaxation, most: int, proven: bool) -> np.ndarray:
         """Return by how much 0, 1, … changes raise a sum: what was found, or a bound.
@@ -286,22 +304,17 @@ class ChangedScores:
         start, out = by.value(self.query.difference), []
         levels = most if proven else min(most, len(self.extremes) - 1)
         for changes in range(min(levels, self.most) + 1):
-            if proven and changes > self.exact:
-                out.append(by.largest(*self.reach(changes)) - start)
-            else:
-                (low, _), (high, _) = self.extremes[changes]
-                if proven:
-                    out.append(max(by.value(low), by.value(high), start) - start)
-                else:
-                    out.append(max(by.value(low), by.value(high)) - start)
+            ends = self.reach(changes) if proven and changes > self.exact else None
+            low, high = ends or (d for d, _ in self.extremes[changes])
+            best = by.largest(low, high) if proven else max(map(by.value, (low, high)))
+            out.append(best - start)
         return np.maximum.accumulate(np.maximum(out, 0))
 
     def reach(self, changes: int) -> tuple[float, float]:
         """Bound the differences that so many changes can make."""
-        vanish = self.query.vanishing(changes) if self._vanish else 0
-        if vanish not in self._reach:
-            self._reach[vanish] = self.query.reach(vanish)
-        return self._reach[vanish]
+        while len(self._reach) <= changes:
+            self._reach.append(self.query.reach(len(self._reach)))
+        return self._reach[changes]
 
     def best_set(self, by: Relaxation, changes: int) -> tuple[float, np.ndarray]:
         """Return the difference, and the set of changes, that gain most."""

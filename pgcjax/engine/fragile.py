@@ -1,16 +1,16 @@
 """The fewest judgments that overturn an order of runs, between two bounds.
 
 A judgment is of one query, so the sum of differences falls by what changed judgments
-make of each query. *Found*: sets of judgments per query, all single ones and then the
-best beside a few, are put together by dynamic programming; the chosen set is scored by
-the engine, and must give the same bits. *Proven*: let U(k) bound what k changes of a
-query gain. (1) For k up to `exact`, all sets were scored: U is the best. (2) Beyond, a
-document adds the smaller of the weights of its ranks in the run and in an ideal
-ranking; whatever that is, the sum is between those of the opposed order and of the
-run's, so both scores, and their difference, are bounded. (3) Any c changes gain at most
-the largest sum of U(k) with k's that add up to c, which is what the programme computes;
-where it is below what is needed, no c changes overturn the order. Sets are scored where
-a relaxed solution leans on (2), until bounds meet or the work is spent.
+make of each query. *Found*: sets of judgments per query, all single ones and then those
+of a greedy search, are put together by dynamic programming; the judgments are changed,
+and the engine must score the runs as the search did. *Proven*: let U(k) bound what k
+changes of a query gain. (1) For k up to `exact`, all sets were scored: U is the best.
+(2) Beyond, `reach` bounds the difference: a score by PGC is at most that of the run's
+own order as the ideal one; for ratios of sums see `ChangedShares`. (3) Any c changes
+gain at most the largest sum of U(k) with k's that add up to c, which is what the
+programme computes; where it is below what is needed, no c changes overturn the order.
+Sets are scored where a relaxed solution leans on (2), until bounds meet or the work is
+spent.
 
 Whether a difference is significant by a paired t test is no sum: it is not, if s1 <
 sqrt(κ s2), s1 the sum of differences d and s2 that of squares. As sqrt(x) is the least
@@ -32,12 +32,14 @@ from pgcjax.engine.changed_scores import (
     LOW,
     ChangedQuery,
     ChangedScores,
+    ChangedShares,
     ChangedVotes,
     Relaxation,
 )
 from pgcjax.engine.explainer import Explainer, no_run
 from pgcjax.engine.request import runs_of
 from pgcjax.engine.variant_batch import VariantGraphs, check_variants
+from pgcjax.engine.verify import TOLERANCE
 from pgcjax.errors import (
     Progress,
     UsageError,
@@ -49,8 +51,10 @@ from pgcjax.io.runs import Options
 from pgcjax.judging.choices import CHANGES, OVERTURNED
 from pgcjax.judging.fragile_strengths import fragile_strengths
 from pgcjax.judging.fragility import Fragility, allocate, in_words
+from pgcjax.judging.tally import PAIR
 from pgcjax.judging.variants import Variants, alike, turned
 from pgcjax.later import pd
+from pgcjax.measures.preference import OfPreferences
 from pgcjax.stats.tests import check_alpha
 
 WORK = 2e8
@@ -62,6 +66,7 @@ GREEDY = 4
 MOST = 200
 """Changes that are looked for, at most."""
 
+_OTHERS = "; or of ppref, rpref, fpref, wpref, prefs_simp, counts of preferences"
 _NOISE = 1e-12  # of the mean of differences: rounding
 _GRID = 9  # relaxations of a test
 
@@ -89,7 +94,8 @@ def fragile(
             Bradley and Terry's model orders.
         preferences: the judgments.
         qrels: grades, for `PGC(graph=combined)`.
-        measure: PGC of preferences.
+        measure: PGC of preferences, or ppref, rpref, fpref, wpref, prefs_simp,
+            `prefs_num_prefs_ful(mean=arithmetic)`; any one if queries are left out.
         run_id: the run, or system, that is ahead; by default the best one.
         other: the one to overtake it; by default any that is behind.
         change: `remove` or `reverse` judgments; `queries`: leave queries out.
@@ -155,12 +161,16 @@ class ChangedJudgments:
             UsageError: the measure has no votes, or one row counts as several votes
                 that count in part.
         """
-        check_variants(explainer.member, f"{change} judgments")
+        member = explainer.member
         self.explainer, self.change = explainer, change
         table = explainer.request.tables["preferences"].reset_index(drop=True)
+        self._shares = is_ratio(member.measure, table)
+        if not self._shares:
+            check_variants(member, f"{change} judgments", _OTHERS)
         self.votes = turned(table)[0]
         self._rows, self._count = alike(table), len(table)
-        self._graphs = VariantGraphs(explainer.member, self.votes)
+        if not self._shares:
+            self._graphs = VariantGraphs(member, self.votes)
         several = self.votes.judgments[: len(table)] > 1
         parts = self.votes.weight % 1 != 0
         if several.any() and (parts.any() or table.get("probability") is not None):
@@ -179,11 +189,22 @@ class ChangedJudgments:
         out = []
         for query in self.explainer.query_ids:
             rankings = [self.explainer.ranking(run, query) for run in runs]
-            of = ChangedQuery(
-                self._graphs.of_query(query), query, self._of(query), rankings
-            )
-            out.append(ChangedScores(of, self.change == CHANGES[0], remain))
+            votes = self._of(query)
+            if self._shares:
+                rows = [x[0] for x in self.items(query)]
+                pairs = self._preferred(self.votes.table.iloc[rows])
+                member = self.explainer.member
+                of = ChangedShares(member, query, votes, pairs, rankings)
+            else:
+                graphs = self._graphs.of_query(query)
+                of = ChangedQuery(graphs, query, votes, rankings)
+            out.append(ChangedScores(of, remain))
         return out
+
+    def _preferred(self, rows: pd.DataFrame) -> np.ndarray:
+        """Return the preferred documents, and the others."""
+        docs = rows[["doc_id", "other_doc_id"]].to_numpy(object).T
+        return np.where(rows["preference"] < 0, docs[::-1], docs)
 
     def _of(self, query: str) -> ChangedVotes:
         """Find the votes of a query that its changes make count more, or less."""
@@ -225,13 +246,8 @@ class ChangedJudgments:
         queries, parts = self.explainer.query_ids, []
         for name, of, changes in zip(queries, search.queries, search.sets, strict=True):
             rows = self.votes.table.iloc[self.chosen(name, changes)]
-            swap = rows["preference"] < 0
-            first, second = rows["doc_id"], rows["other_doc_id"]
-            columns = {
-                "query_id": name,
-                "doc_id": second.where(swap, first),
-                "other_doc_id": first.where(swap, second),
-            }
+            docs = dict(zip(PAIR[1:], self._preferred(rows), strict=True))
+            columns = {"query_id": name, **docs}
             if "judge" in rows:
                 columns["judge"] = rows["judge"]
             fall = of.query.difference - of.query.differences(changes[None])[0]
@@ -252,7 +268,9 @@ class ChangedJudgments:
         expected = pd.Series(d, self.explainer.query_ids)
         new = self.replayed(search).differences(first, other)
         new = new.reindex(expected.index).fillna(0.0)
-        if not (new == expected).all() or not search.question.overturned(
+        # Sums of weights that are not whole may be added up in another order.
+        rounding = TOLERANCE if self._shares else 0
+        if ((new - expected).abs() > rounding).any() or not search.question.overturned(
             new.to_numpy()
         ):
             raise VerificationError(
@@ -268,6 +286,21 @@ class ChangedJudgments:
         by = dict(zip(self.explainer.query_ids, counts, strict=True))
         changed = Variants([0], lambda query, _: by[query])
         return self.explainer.with_preferences(self.votes.of_variant(changed, 0))
+
+
+def is_ratio(measure: Any, preferences: pd.DataFrame) -> bool:
+    """Whether a measure is a ratio of sums over judgments.
+
+    Raises:
+        UsageError: judgments stand for others.
+    """
+    terms = measure.terms if isinstance(measure, OfPreferences) else None
+    if not terms or not terms(np.ones(0), np.ones(0)):
+        return False
+    if measure.closure or measure.bad and preferences["other_doc_id"].isna().any():
+        hint = "change them by bad=false, closure=false"
+        raise UsageError(f"{measure}: some judgments imply others: {hint}")
+    return "preferences" in measure.needs
 
 
 def asked_order(d: np.ndarray) -> Asked:
@@ -331,7 +364,7 @@ class Search:
         limit = self.most if self.count is None else self.count
         bounds, parts = [], []
         for by in self.question.relaxations:
-            need = by.need - 2 * _NOISE * len(self.queries)
+            need = by.need - _NOISE / 2 * len(self.queries)  # a tie does not do
             made = allocate([q.gains(by, limit, True) for q in self.queries], limit)
             fewest = made.fewest(need)
             bounds.append(limit + 1 if fewest is None else fewest)
@@ -341,12 +374,14 @@ class Search:
         self.lower = max(self.lower, min(lower, limit if self.count else lower))
         return parts[best]
 
-    def try_sets(self, sets: list[np.ndarray], differences: Sequence[float]) -> None:
-        """Take sets of changes if they overturn what is asked, and are fewer."""
-        size = sum(map(len, sets))
+    def try_sets(self, sets: Sequence[tuple[float, np.ndarray]]) -> bool:
+        """Take differences and sets of changes if they overturn, and are fewer."""
+        size = sum(len(changes) for _, changes in sets)
         fewer = self.count is None or size < self.count
-        if fewer and self.question.overturned(np.array(differences)):
-            self.count, self.sets = size, sets
+        if not fewer or not self.question.overturned(np.array([d for d, _ in sets])):
+            return False
+        self.count, self.sets = size, [changes for _, changes in sets]
+        return True
 
     def combine(self) -> list[int]:
         """Put the best sets of queries together; return how many changes each has."""
@@ -359,9 +394,7 @@ class Search:
                 parts = made.parts(size)
                 pairs = zip(self.queries, parts, strict=True)
                 sets = [q.best_set(by, k) for q, k in pairs]
-                before = self.count
-                self.try_sets([x[1] for x in sets], [x[0] for x in sets])
-                if self.count != before:
+                if self.try_sets(sets):
                     last = parts
                     break
             else:
@@ -372,7 +405,7 @@ class Search:
         """Make the best single change again and again, until it overturns."""
         level = [0] * len(self.queries)
         state = [(of.query.difference, np.zeros(0, int)) for of in self.queries]
-        after = [self._after(i, side, 1) for i in range(len(self.queries))]
+        after = [of.chain(side, 1) for of in self.queries]
         for _ in range(self.most if self.count is None else self.count - 1):
             gains = [
                 side * (new[0] - old[0]) for new, old in zip(after, state, strict=True)
@@ -381,43 +414,9 @@ class Search:
             if not gains[best] > 0 or self.work > work:
                 return
             state[best], level[best] = after[best], level[best] + 1
-            self.try_sets([x[1] for x in state], [x[0] for x in state])
-            if self.count == sum(level):
+            if self.try_sets(state):
                 return
-            after[best] = self._after(best, side, level[best] + 1)
-
-    def _after(self, number: int, side: int, level: int) -> tuple[float, np.ndarray]:
-        """Return the greedy set of so many changes of a query, and its difference."""
-        greedy = self.queries[number].chain(side, level)
-        return greedy or (-side * np.inf, np.zeros(0, int))
-
-    def ranked(self, side: int) -> None:
-        """Make the single changes of the largest effects together (as AMIP does)."""
-        rows = []
-        for number, of in enumerate(self.queries):
-            if not of.most:
-                continue
-            gain = side * (of.single - of.query.difference)
-            rows += [
-                (-g, number, change)
-                for change, g in enumerate(gain.tolist())
-                for _ in range(of.query.times[change])
-                if g > 0
-            ]
-        limit = self.most if self.count is None else self.count - 1
-        sets, taken = [np.zeros(0, int) for _ in self.queries], []
-        for _, number, change in sorted(rows)[:limit]:
-            if len(sets[number]) < self.queries[number].most:
-                sets[number] = np.append(sets[number], change)
-                taken.append(number)
-        d = [of.query.difference for of in self.queries]
-        first = [of.score_first(x) for of, x in zip(self.queries, sets, strict=True)]
-        sizes = [0] * len(sets)
-        for number in taken:
-            sizes[number] += 1
-            d[number] = float(first[number][sizes[number] - 1])
-            pairs = zip(sets, sizes, strict=True)
-            self.try_sets([changes[:size] for changes, size in pairs], d)
+            after[best] = self.queries[best].chain(side, level[best] + 1)
 
     def run(self, work: float) -> None:
         """Search until both bounds meet, or the work is spent."""
@@ -431,27 +430,21 @@ class Search:
         self.bound()
         for side in sides:
             self.greedy(side, GREEDY * work)
-            self.ranked(side)
-        self._deepen(sides, work / 2)
-        while self.lower != self.count and self._refine(work):
+        self.combine()
+        while self.lower != self.count and self._refine(work / 2):
             self.combine()
-        if self.count is not None and self.lower < self.count:
-            self._deepen(sides, work)
+        self._deepen(sides, work)
 
     def _deepen(self, sides: set[int], work: float) -> None:
         """Search on in queries whose largest sets are in use."""
         tried: set[tuple[int, int]] = set()
         while self.lower != self.count and self.work < work:
             parts = self.combine()
-            rest = [
-                (i, k + 1)
-                for i, k in enumerate(parts)
-                if (k or len(tried) < len(parts)) and (i, k + 1) not in tried
-            ]
+            rest = {(i, k + 1) for i, k in enumerate(parts)} - tried
             if not rest:
                 return
+            tried |= rest
             for i, level in rest:
-                tried.add((i, level))
                 for side in sides:
                     self.queries[i].chain(side, level)
 

@@ -1,7 +1,7 @@
 """The fewest votes whose change reverses the order of two systems, by Bradley-Terry.
 
-*Found*: votes by their influence on the difference of strengths, all at once (AMIP) or
-one after the other, the model fitted anew each time. *Proven*: let votes R go from
+*Found*: votes by their influence on the difference of strengths, all at once (AMIP),
+the model fitted anew. *Proven*: let votes R go from
 counting to not counting. Strengths s then move by H⁻¹ g, H the curvature of the
 penalised likelihood and g the slope of R. (1) While no difference of two strengths has
 moved by more than ρ, each p (1 - p) is within e^±ρ of what it was, so m H(0) <= H <=
@@ -30,7 +30,7 @@ from pgcjax.judging.fragility import Fragility, in_words
 from pgcjax.judging.models import PRIOR, check_prior
 from pgcjax.judging.votes import read_judgments
 
-_MOST_REFITS = 400  # of a greedy search, and of single votes
+_MOST_REFITS = 400  # of single votes
 _ROUNDS = 60  # of the search for ρ
 _FAR = 5.0  # log-odds beyond which nothing is proven
 _NOISE = 1e-9
@@ -116,33 +116,14 @@ def _grouped(table: pd.DataFrame) -> _VoteGroups:
     return _VoteGroups(grouped, np.array([*map(len, rows)]), rows)
 
 
-class _Terms(NamedTuple):
-    """Effects of groups of votes on the difference of two strengths.
-
-    Attributes:
-        slope: of the likelihood, that goes with one vote.
-        curved: curvature that goes with it.
-        influence: x' A y, x of the two systems, y of those of the vote; see above.
-        leverage: y' A y.
-        largest: largest leverage of any two systems.
-        between: x' A x.
-    """
-
-    slope: Float64[np.ndarray, " groups"]
-    curved: Float64[np.ndarray, " groups"]
-    influence: Float64[np.ndarray, " groups"]
-    leverage: Float64[np.ndarray, " groups"]
-    largest: float
-    between: float
-
-    @property
-    def gain(self) -> Float64[np.ndarray, " groups"]:
-        """Effect of a vote's change on the difference, to first order."""
-        return self.slope * self.influence
-
-
 class _StrengthSearch:
-    """The search for the fewest votes that put one system above another."""
+    """The search for the fewest votes that put one system above another.
+
+    Each group of votes has a `slope` and a curvature (`curved`) of the likelihood, per
+    vote; an `influence`, x' A y, x of the two systems, y of those of the vote; and a
+    `leverage`, y' A y. `largest` is the largest leverage of any two systems; `between`
+    is x' A x.
+    """
 
     def __init__(
         self,
@@ -156,31 +137,26 @@ class _StrengthSearch:
         self._groups, self._prior, self._change = groups, prior, change
         self._first, self._second = first, second
         self._gap = float(strength[first] - strength[second])
-        self._start = self._terms(strength, np.zeros(len(groups.times), int))
-
-    def _terms(self, strength: np.ndarray, taken: np.ndarray) -> _Terms:
-        """Compute what votes do at some strengths, when some are changed."""
-        v, n = self._groups.votes, len(self._groups.votes.names)
+        v, n = groups.votes, len(groups.votes.names)
         p = expit(strength[v.first] - strength[v.second])
-        removed = self._change == CHANGES[0]
-        weight = v.weight * (self._groups.times - taken * removed)
+        removed = change == CHANGES[0]
         links = np.zeros((n, n))
-        np.add.at(links, (v.first, v.second), weight * p * (1 - p))
+        weight = v.weight * groups.times * p * (1 - p)
+        np.add.at(links, (v.first, v.second), weight)
         links += links.T
         inverse = np.linalg.pinv(
-            np.diag(links.sum(1) + self._prior**-2.0) - links, hermitian=True
+            np.diag(links.sum(1) + prior**-2.0) - links, hermitian=True
         )
         diagonal = inverse.diagonal()
         every = diagonal[:, None] + diagonal - 2 * inverse
-        side = inverse[self._first] - inverse[self._second]
-        return _Terms(
-            v.weight * (v.won - p if removed else 2 * v.won - 1),
-            v.weight * p * (1 - p) * removed,
-            side[v.first] - side[v.second],
-            every[v.first, v.second],
-            float(every.max()),
-            float(every[self._first, self._second]),
-        )
+        side = inverse[first] - inverse[second]
+        self._slope = v.weight * (v.won - p if removed else 2 * v.won - 1)
+        self._curved = v.weight * p * (1 - p) * removed
+        self._influence = side[v.first] - side[v.second]
+        self._leverage = every[v.first, v.second]
+        self._largest, self._between = float(every.max()), float(every[first, second])
+        # How far a vote's change moves the difference, to first order.
+        self._gain = self._slope * self._influence
 
     def lower(self, most: int) -> int:
         """Return a proven bound: fewer votes cannot reverse the order."""
@@ -201,15 +177,14 @@ class _StrengthSearch:
 
     def _movement(self, number: int) -> float:
         """Bound how far so many votes move the difference; infinite if unbounded."""
-        terms, rho = self._start, 0.0
-        root, largest = np.sqrt(terms.leverage), np.sqrt(terms.largest)
-        theta = self._top(terms.curved * terms.leverage, number)
+        rho, root, largest = 0.0, np.sqrt(self._leverage), np.sqrt(self._largest)
+        theta = self._top(self._curved * self._leverage, number)
         for _ in range(_ROUNDS):
             least = np.exp(-rho) - np.exp(rho) * theta
             if least <= 0:
                 return np.inf
-            spread = terms.curved * np.expm1(rho)
-            size = np.abs(terms.slope) + spread
+            spread = self._curved * np.expm1(rho)
+            size = np.abs(self._slope) + spread
             moved = largest / least * self._top(size * root, number)
             if moved <= rho:
                 break
@@ -219,31 +194,24 @@ class _StrengthSearch:
         else:
             return np.inf
         middle, width = (1 / least + np.exp(-rho)) / 2, (1 / least - np.exp(-rho)) / 2
-        gain = terms.gain + spread * np.abs(terms.influence)
-        bound = middle * gain + width * size * root * np.sqrt(terms.between)
+        gain = self._gain + spread * np.abs(self._influence)
+        bound = middle * gain + width * size * root * np.sqrt(self._between)
         return self._top(bound, number)
 
-    def _gap_of(self, taken: np.ndarray) -> tuple[float, np.ndarray]:
+    def _gap_of(self, taken: np.ndarray) -> float:
         strength = self._groups.strengths(self._prior, self._change, taken)
-        return float(strength[self._first] - strength[self._second]), strength
+        return float(strength[self._first] - strength[self._second])
 
     def single(self) -> int:
         """Return 2 if no single vote reverses the order, 1 if one does, or may."""
         if len(self._groups.times) > _MOST_REFITS:
             return 1
         each = np.eye(len(self._groups.times), dtype=int)
-        return 1 if any(self._gap_of(taken)[0] <= _NOISE for taken in each) else 2
+        return 1 if any(self._gap_of(taken) <= _NOISE for taken in each) else 2
 
     def fewest(self, most: int) -> np.ndarray | None:
-        """Return the fewest votes of each group that are found to reverse the order."""
-        ranked = self.ranked(most)
-        limit = most if ranked is None else int(ranked.sum()) - 1
-        greedy = self.greedy(min(limit, _MOST_REFITS))
-        return ranked if greedy is None else greedy
-
-    def ranked(self, most: int) -> np.ndarray | None:
-        """Change votes of the largest influence together: AMIP, fitted anew."""
-        gain = self._start.gain
+        """Return how many votes of each group, by influence, reverse the order."""
+        gain = self._gain
         order = np.argsort(-gain, kind="stable")
         order = order[gain[order] > 0]
         line = np.repeat(order, self._groups.times[order])[:most]
@@ -252,27 +220,13 @@ class _StrengthSearch:
             return np.bincount(line[:number], minlength=len(gain))
 
         number = int(np.searchsorted(np.cumsum(gain[line]), self._gap) + 1)
-        while number <= len(line) and self._gap_of(taken(number))[0] >= -_NOISE:
+        while number <= len(line) and self._gap_of(taken(number)) >= -_NOISE:
             number += 1 + number // 50
         if number > len(line):
             return None
-        while number > 1 and self._gap_of(taken(number - 1))[0] < -_NOISE:
+        while number > 1 and self._gap_of(taken(number - 1)) < -_NOISE:
             number -= 1
         return taken(number)
-
-    def greedy(self, most: int) -> np.ndarray | None:
-        """Change the vote of the largest influence again and again."""
-        taken, terms = np.zeros(len(self._groups.times), int), self._start
-        for _ in range(most):
-            gain = np.where(taken < self._groups.times, terms.gain, -np.inf)
-            if not gain.max() > 0:
-                break
-            taken[gain.argmax()] += 1
-            gap, strength = self._gap_of(taken)
-            if gap < -_NOISE:
-                return taken
-            terms = self._terms(strength, taken)
-        return None
 
 
 def _found(

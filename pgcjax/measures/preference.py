@@ -28,6 +28,13 @@ _SOURCE = "Carterette et al. 2008, section 4; Carterette and Bennett 2008"
 _PAIRS_HERE = "f > t: a judgment that prefers f to t; r: rank, inf if not retrieved"
 
 
+def _share(better: np.ndarray, worse: np.ndarray, among: str) -> Any:
+    """Return which judgments are fulfilled, and which count; see `kernels.share`."""
+    last = {"some": np.fmin(better, worse), "both": np.fmax(better, worse)}
+    counts = np.isfinite(last.get(among, np.ones(len(better))))
+    return (better < worse) & counts, counts
+
+
 class OfPreferences(OfGraph):
     """A measure of pairs of documents of which one is preferred.
 
@@ -77,6 +84,14 @@ class OfPreferences(OfGraph):
         """Return the weights of ranks 0 (nothing) to `depth`."""
         return np.zeros(1)
 
+    def terms(self, better: np.ndarray, worse: np.ndarray) -> Any:
+        """Return what each judgment adds to both sums of a ratio; None if it is none.
+
+        Args:
+            better: ranks from 1 of the preferred documents; infinite if cut off.
+            worse: those of the others. The denominator of a sum alone is 0.
+        """
+
     def kernel(self, run: RankedList, pairs: Any) -> Any:
         """Score one run and query."""
         raise NotImplementedError
@@ -113,6 +128,9 @@ class PPref(Carterette):
     def kernel(self, run, pairs):
         return kernels.share(run, pairs, among="some")
 
+    def terms(self, better, worse):
+        return _share(better, worse, "some")
+
     def plain(self, prefs, run, k):
         return twins.ppref(prefs, run, k)
 
@@ -127,6 +145,9 @@ class RPref(Carterette):
     def kernel(self, run, pairs):
         return kernels.share(run, pairs, among="all")
 
+    def terms(self, better, worse):
+        return _share(better, worse, "all")
+
     def plain(self, prefs, run, k):
         return twins.rpref(prefs, run, k)
 
@@ -140,6 +161,10 @@ class FPref(Carterette):
 
     def kernel(self, run, pairs):
         return kernels.harmonic(run, pairs)
+
+    def terms(self, better, worse):
+        fulfilled, some = _share(better, worse, "some")
+        return 2 * fulfilled, 1 + some
 
     def plain(self, prefs, run, k):
         return twins.fpref(prefs, run, k)
@@ -185,6 +210,12 @@ class WPref(Carterette, _Weighs):
     def kernel(self, run, pairs):
         lower, normalize = self.weight == "lower", self.normalize
         return kernels.weighted(run, pairs, lower=lower, normalize=normalize)
+
+    def terms(self, better, worse):
+        rank = (np.fmax if self.weight == "lower" else np.fmin)(better, worse)
+        tool = self.weight == "tool"
+        weight = 1 / (1 + np.log2(rank)) if tool else 1 / np.log2(1 + rank)
+        return weight * (better < worse), weight * self.normalize
 
     def plain(self, prefs, run, k):
         return twins.wpref(prefs, run, k, self.weight, self.normalize)
@@ -269,6 +300,9 @@ class TrecPreferences(OfPreferences):
 
     def kernel(self, run, pairs):
         return kernels.share(run, pairs, among=self.among)
+
+    def terms(self, better, worse):
+        return None if self.over else _share(better, worse, self.among)
 
     def twin(self, case):
         return twins.prefs_share(twins.pooled(case), case.run, _KINDS[self.variant])
@@ -415,6 +449,11 @@ class PreferenceCount(OfPreferences):
             return kernels.possible(run, pairs)
         among = "some" if self.counted == "ful" else "both"
         return kernels.fulfilled(run, pairs, among=among)
+
+    def terms(self, better, worse):
+        among = "some" if self.counted == "ful" else "both"
+        fulfilled, _ = _share(better, worse, among)
+        return None if self.counted == "poss" else (fulfilled, np.zeros(len(better)))
 
     def twin(self, case):
         counts = twins.prefs_counts(twins.pooled(case), case.run)

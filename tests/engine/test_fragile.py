@@ -1,7 +1,9 @@
 """The true fewest changes, by trying all in plain Python, are between the bounds."""
 
+from collections import Counter
 from functools import cache
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +11,7 @@ import pytest
 from scipy.special import stdtr
 
 import pgcjax
+from pgcjax.engine.changed_scores import ChangedScores, Relaxation
 from pgcjax.engine.explainer import Explainer
 from pgcjax.engine.fragile import (
     ChangedJudgments,
@@ -20,10 +23,27 @@ from pgcjax.engine.request import runs_of
 from pgcjax.errors import UsageError
 from pgcjax.io.runs import Options
 from pgcjax.judging.bradley_terry import compared_votes, fit_strengths
+from pgcjax.reference import preference as twins
 from pgcjax.reference.pgc import greedy_pgc
 
 QUERIES, DOCS = 14, 5
 MEASURE = "PGC(p=0.8)"
+PLAIN = {
+    MEASURE: lambda edges, run: greedy_pgc(edges, run, 0.8) if edges else 0.0,
+    "ppref": lambda edges, run: twins.ppref(Counter(edges), run),
+    "rpref@3": lambda edges, run: twins.rpref(Counter(edges), run, 3),
+    "fpref": lambda edges, run: twins.fpref(Counter(edges), run),
+    "wpref": lambda edges, run: twins.wpref(Counter(edges), run),
+    "wpref(weight=upper,normalize=false)@4": lambda edges, run: twins.wpref(
+        Counter(edges), run, 4, "upper", False
+    ),
+    "prefs_simp_ret": lambda edges, run: twins.prefs_share(
+        Counter(edges), run, ["ret"]
+    ),
+    "prefs_num_prefs_ful(mean=arithmetic)": lambda edges, run: float(
+        sum(twins.prefs_counts(Counter(edges), run)[f"ful_{x}"] for x in ("ret", "imp"))
+    ),
+}
 
 
 @cache
@@ -44,41 +64,41 @@ def collection() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 @cache
-def changed(change: str) -> ChangedJudgments:
+def changed(change: str, measure: str = MEASURE) -> ChangedJudgments:
     votes, runs = collection()
-    explainer = Explainer(judgments={"preferences": votes}, measure=MEASURE)
+    explainer = Explainer(judgments={"preferences": votes}, measure=measure)
     explainer.read(runs_of(runs, "trec", Options()))
     return ChangedJudgments(explainer, change)
 
 
-def plain(query: str, change: str, number: int) -> list[float]:
-    """Differences by all sets of so many changed judgments, in plain Python."""
-    votes, runs = collection()
-    edges = [*votes[votes.query_id == query][["doc_id", "other_doc_id"]].values]
-    edges = [tuple(edge) for edge in edges]
-    of = runs[runs.query_id == query]
-    lists = [[*of[of.run_id == run].doc_id] for run in "ab"]
-    out = []
-    for some in combinations(range(len(edges)), number):
-        left = [edge for i, edge in enumerate(edges) if i not in some]
-        left += [edges[i][::-1] for i in some] if change == "reverse" else []
-        a, b = (greedy_pgc(left, run, 0.8) if left else 0.0 for run in lists)
-        out.append(a - b)
-    return out
+@cache
+def data(query: str) -> tuple[list[tuple], list[list[str]]]:
+    """Return the judged pairs of a query, and both rankings."""
+    votes, runs = (table[table.query_id == query] for table in collection())
+    pairs = [*zip(votes.doc_id, votes.other_doc_id, strict=True)]
+    return pairs, [[*runs[runs.run_id == run].doc_id] for run in "ab"]
 
 
 @cache
-def tables(query: str, change: str) -> list[list[float]]:
-    votes, _ = collection()
-    most = int((votes.query_id == query).sum())
-    return [plain(query, change, k) for k in range(most + 1)]
+def tables(query: str, change: str, measure: str = MEASURE) -> list[list[float]]:
+    """Differences by all sets of 0, 1, … changed judgments, in plain Python."""
+    (edges, lists), out = data(query), []
+    for number in range(len(edges) + 1):
+        found = set()
+        for some in combinations(range(len(edges)), number):
+            left = [edge for i, edge in enumerate(edges) if i not in some]
+            left += [edges[i][::-1] for i in some] if change == "reverse" else []
+            a, b = (PLAIN[measure](left, run) for run in lists)
+            found.add(round(a - b, 14))
+        out.append(sorted(found))
+    return out
 
 
-def true_fewest(queries, change, overturned, most) -> int | None:
+def true_fewest(queries, change, overturned, most, measure=MEASURE) -> int | None:
     """Fewest changes, by all sets: sums of differences and squares that they make."""
     states = {(0, 0.0, 0.0)}
     for query in queries:
-        by = [sorted({round(d, 14) for d in of}) for of in tables(query, change)]
+        by = tables(query, change, measure)
         states = {
             (used + k, round(s1 + d, 11), round(s2 + d * d, 11))
             for used, s1, s2 in states
@@ -97,11 +117,13 @@ def p_of(s1: float, s2: float, n: int) -> float:
 
 
 @pytest.mark.parametrize("change", ["remove", "reverse"])
-@pytest.mark.parametrize("work", [0, 1e7])
-def test_the_true_minimum_of_an_order_is_between_the_bounds(change, work):
-    names, seen = changed(change).explainer.query_ids, []
+@pytest.mark.parametrize(
+    ("measure", "work"), [(MEASURE, 0), *((name, 1e7) for name in PLAIN)]
+)
+def test_the_true_minimum_of_an_order_is_between_the_bounds(change, work, measure):
+    names, seen = changed(change, measure).explainer.query_ids, []
     for runs, side in (("a", "b"), 1), (("b", "a"), -1):
-        queries = changed(change).searched(runs)
+        queries = changed(change, measure).searched(runs)
         for i in range(QUERIES - 2):
             some = queries[i : i + 3]
             d = np.array([of.query.difference for of in some])
@@ -110,7 +132,7 @@ def test_the_true_minimum_of_an_order_is_between_the_bounds(change, work):
             search = Search(some, asked_order(d), 9)
             search.run(work)
             true = true_fewest(
-                names[i : i + 3], change, lambda s, _, x=side: x * s < -1e-9, 9
+                names[i : i + 3], change, lambda s, _, x=side: x * s < -1e-9, 9, measure
             )
             seen.append((true, search.count, search.lower))
             assert search.lower <= (10 if true is None else true)
@@ -125,10 +147,12 @@ def test_the_true_minimum_of_an_order_is_between_the_bounds(change, work):
 
 
 @pytest.mark.parametrize("change", ["remove", "reverse"])
-@pytest.mark.parametrize("alpha", [0.1, 0.4, 0.7])
-def test_the_true_minimum_of_significance_is_between_the_bounds(change, alpha):
-    names, seen = changed(change).explainer.query_ids, []
-    queries = changed(change).searched(["a", "b"])
+@pytest.mark.parametrize(
+    ("measure", "alpha"), [*((MEASURE, x) for x in (0.1, 0.4, 0.7)), ("ppref", 0.4)]
+)
+def test_the_true_minimum_of_significance_is_between_the_bounds(change, measure, alpha):
+    names, seen = changed(change, measure).explainer.query_ids, []
+    queries = changed(change, measure).searched(["a", "b"], 1)
     for i in range(0, QUERIES - 3, 2):
         some = queries[i : i + 4]
         d = np.array([of.query.difference for of in some])
@@ -141,6 +165,7 @@ def test_the_true_minimum_of_significance_is_between_the_bounds(change, alpha):
             change,
             lambda s1, s2, now=now: (p_of(s1, s2, 4) <= alpha) != now,
             3,
+            measure,
         )
         seen.append((now, true, search.count))
         assert search.lower <= (4 if true is None else true)
@@ -148,10 +173,20 @@ def test_the_true_minimum_of_significance_is_between_the_bounds(change, alpha):
     assert any(true == count is not None for _, true, count in seen)
 
 
+def test_sums_that_bend_down_are_bounded_between_the_extremes():
+    query = SimpleNamespace(difference=-1.0, times=np.ones(3, int), size=1)
+    query.differences = lambda sets: np.array([1.0, 3.0, -1.0])
+    scores = ChangedScores(query)
+    scores.enumerate()
+    # d - d²/2 is -1.5 at -1 and at 3, and 0.5 at 1.
+    assert scores.gains(Relaxation(1.0, -0.5, 0.0), 1, proven=True)[1] >= 2
+
+
 @pytest.mark.parametrize("change", ["remove", "reverse"])
-def test_what_is_listed_replays_by_evaluate(change):
+@pytest.mark.parametrize("measure", [MEASURE, "ppref", "wpref"])
+def test_what_is_listed_replays_by_evaluate(change, measure):
     votes, runs = collection()
-    found = pgcjax.fragile(runs, preferences=votes, measure=MEASURE, change=change)
+    found = pgcjax.fragile(runs, preferences=votes, measure=measure, change=change)
     assert found.count == len(found.table) >= found.lower >= 1
     left = votes.copy()
     columns = ["query_id", "doc_id", "other_doc_id"]
@@ -162,7 +197,7 @@ def test_what_is_listed_replays_by_evaluate(change):
         else:
             left.loc[same.idxmax(), "preference"] = -1.0
     before, after = (
-        pgcjax.evaluate(runs, preferences=x, measures=MEASURE).mean()[MEASURE]
+        pgcjax.evaluate(runs, preferences=x, measures=measure).mean()[measure]
         for x in (votes, left)
     )
     assert before[found.run_id] > before[found.other]
@@ -233,7 +268,8 @@ def test_the_true_minimum_of_systems_is_between_the_bounds(change, seed):
         ({"change": "queries", "overturn": "significance"}, "significance"),
         ({"runs": None, "change": "queries"}, "runs"),
         ({"runs": None, "run_id": "x"}, "no vote"),
-        ({"measure": "ppref"}, "preferences"),
+        ({"measure": "APpref"}, "or of ppref"),
+        ({"measure": "ppref(closure=true)"}, "closure=false"),
     ],
 )
 def test_what_is_wrong_is_refused(settings, message):
