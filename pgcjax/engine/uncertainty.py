@@ -112,7 +112,7 @@ def _check_together(job: Job | None, cluster: Any, what: str) -> None:
         UsageError: these do not go together.
     """
     if cluster is not None and what != "queries":
-        raise UsageError("cluster is of resample='queries' (--resample queries) alone")
+        raise UsageError("cluster needs resample='queries' (--resample queries)")
     if isinstance(job, Job) and job.part:
         raise UsageError(
             f"part={job.part}: replicates and leave_out need all runs: leave it out"

@@ -307,7 +307,7 @@ def test_what_cannot_be_drawn_is_refused():
         ),
         (
             {"cluster": "_", "resample": "both"},
-            "cluster is of resample='queries' (--resample queries) alone",
+            "cluster needs resample='queries' (--resample queries)",
         ),
         (
             {"measures": "ExactPGC"},
