@@ -317,8 +317,6 @@ def by_ntcireval(most: int, qrels, runs) -> list[tuple]:
     return theirs
 
 
-# ranx 0.3.21, until a release of it has no such escapes in its strings.
-@pytest.mark.filterwarnings("ignore:.*invalid escape sequence:SyntaxWarning")
 @pytest.mark.parametrize("name", COLLECTIONS)
 def test_ranx(data, name):
     """Some runs. Its rbp takes grades as they are: ours, times the highest grade.
