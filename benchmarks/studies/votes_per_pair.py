@@ -92,7 +92,7 @@ def tables(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @file_options
-@click.option("--worlds", type=int, default=6, show_default=True, help="Collections.")
+@click.option("--worlds", type=int, default=4, show_default=True, help="Collections.")
 @click.option("--draws", type=int, default=500, show_default=True, help="A pair.")
 def main(output: Path | None, made: Path | None, worlds: int, draws: int) -> None:
     """Promise numbers of votes, and count how often a difference is found by them."""

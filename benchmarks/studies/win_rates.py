@@ -192,7 +192,7 @@ def tables(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @file_options
-@click.option("--families", type=int, default=1000, show_default=True, help="A row.")
+@click.option("--families", type=int, default=300, show_default=True, help="A row.")
 def main(output: Path | None, made: Path | None, families: int) -> None:
     """Draw votes on systems, and count whose ranks hold: coverage, and widths.
 
