@@ -9,7 +9,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("name", ["fragility-cpu", "fragility-reverse-cpu"])
+@pytest.mark.parametrize(
+    "name", ["fragility-cpu", "fragility-reverse-cpu", "fragility-ppref-cpu"]
+)
 def test_found_is_between_the_proven_bound_and_the_baselines(name):
     result = ROOT / f"benchmarks/results/{name}.json"
     (table,) = json.loads(result.read_text())["tables"]

@@ -4,6 +4,7 @@ from collections import Counter
 from functools import cache
 from itertools import combinations
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -174,7 +175,7 @@ def test_the_true_minimum_of_significance_is_between_the_bounds(change, measure,
 
 
 def test_sums_that_bend_down_are_bounded_between_the_extremes():
-    query = SimpleNamespace(difference=-1.0, times=np.ones(3, int), size=1)
+    query: Any = SimpleNamespace(difference=-1.0, times=np.ones(3, int), size=1)
     query.differences = lambda sets: np.array([1.0, 3.0, -1.0])
     scores = ChangedScores(query)
     scores.enumerate()
