@@ -207,7 +207,7 @@ def _check_structure(
     """Refuse what a page cannot show of systems or of collections, by a UsageError."""
     for name in ("system", "collections"):
         if structure[name] is not None and uncertainty:
-            raise UsageError(f"{name}: replicates are of means of runs over queries")
+            raise UsageError(f"{name}: replicates hold means of runs over queries")
     if structure["collections"] is not None and notes:
         raise UsageError(f"collections: {notes[0]}")
 
