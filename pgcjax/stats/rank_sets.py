@@ -99,7 +99,7 @@ def rank_sets(
     alpha = float(1 - exact(level))
     if hasattr(scores, "replicates"):
         if given:
-            raise UsageError(f"{given[0]} is of scores: give it to uncertainty")
+            raise UsageError(f"{given[0]} works with scores: give it to uncertainty")
         note = f"ranks of all hold together at {100 * level:g} %: {scores.drawn_again}"
         about = {**scores.metadata, "level": level}
         return RankSets(scores.ranks(measure, alpha=alpha), about, (note,))
