@@ -428,7 +428,11 @@ class _Moved(NamedTuple):
     places: Mapping[str, np.ndarray]
 
     def flat(
-        self, docs: Mapping[str, np.ndarray], values: np.ndarray, room: int = 0
+        self,
+        docs: Mapping[str, np.ndarray],
+        values: np.ndarray,
+        room: int = 0,
+        **_options: bool,
     ) -> FlatRuns:
         """Give the documents of queries end to end, each with its value."""
         own = [self.own[query] for query in docs]

@@ -50,7 +50,7 @@ def test_every_analysis_that_the_data_allow(pgcjax, small):
     assert done.code == 0, done.err
     assert [x for x in done.out.split("\n") if x[:1].strip()] == [
         *TITLES[:-1],
-        "Judging times: left out, as judgments have no times (a column seconds)",
+        "Judging times: left out, because judgments have no times (a column seconds)",
     ]
     assert ["judgments", "8"] in section(done.out, "Judgments")
     assert ["bad", "1"] in section(done.out, "Judgments")
@@ -112,9 +112,10 @@ def test_lines_in_another_order_say_the_same(pgcjax, small):
 
 def test_choices(pgcjax, small):
     done = pgcjax(*PREFS, "--judge", "x")
-    assert "Agreement of judges: left out, as no pair has two votes" in done.out
+    assert "Agreement of judges: left out, because no pair has two votes" in done.out
     assert (
-        "Agreement with grades: left out, as there are no grades (--qrels)" in done.out
+        "Agreement with grades: left out, because there are no grades (--qrels)"
+        in done.out
     )
     assert ["majority", "asym", "1", "1", "1.0000"] in section(done.out, "Transitivity")
     tie = section(pgcjax(*PREFS, "--split", "tie").out, "Transitivity")
@@ -145,12 +146,12 @@ def test_little_data(pgcjax, here):
     done = pgcjax("judgments", "agree", "--prefs", "one.csv", "--qrels", "qrels.txt")
     assert done.code == 0, done.err
     assert [x for x in done.out.split("\n") if x[:1].strip()][1:] == [
-        "Agreement of judges: left out, as no pair has two votes",
-        "Transitivity: left out, as no three documents have all pairs judged",
-        "Agreement with grades: left out, as no judged pair has two grades",
-        "Strength against relevance: left out, as no judged pair has two grades that "
-        "differ",
-        "Judging times: left out, as judgments have no times (a column seconds)",
+        "Agreement of judges: left out, because no pair has two votes",
+        "Transitivity: left out, because no three documents have all pairs judged",
+        "Agreement with grades: left out, because no judged pair has two grades",
+        "Strength against relevance: left out, because no judged pair has two grades "
+        "that differ",
+        "Judging times: left out, because judgments have no times (a column seconds)",
     ]
 
 

@@ -13,7 +13,6 @@ import pytest
 
 import pgcjax as package
 from pgcjax.datasets.files import demo_folder
-from pgcjax.reporting import canvas, plots
 from pgcjax.stats.judge_orders import Board, JudgeOrders
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
@@ -225,15 +224,3 @@ def test_odd_names_of_runs_and_of_the_page(pgcjax, here, demo_scores):
     assert "<b>" not in html and "<i>" not in html
     text = (here / "page.md").read_text()
     assert "\\<b\\>\\|\\*x\\*" in text and "<" not in text.replace("\\<", "")
-
-
-DOCS = Path(package.__file__).parents[1] / "docs" / "report.md"
-
-
-@pytest.mark.skipif(not DOCS.exists(), reason="not in a checkout")
-def test_the_docs_have_every_plot():
-    text = DOCS.read_text()
-    for name in re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE):
-        assert hasattr(plots, name) or hasattr(canvas, name)
-    drawn = {name for name in plots.__all__ if f"\n| `{name}` |" in text}
-    assert drawn == set(plots.__all__)

@@ -129,12 +129,11 @@ def run_block(block: Block, names: dict, where: str) -> None:
         names.update(test.globs)
 
 
-def marked(page: Path):
-    drawn = page.name == "gallery.md"  # every figure; scripts/docs runs it, too
-    return pytest.param(page, id=page.name, marks=[pytest.mark.slow] * drawn)
-
-
-@pytest.mark.parametrize("page", [marked(page) for page in PAGES])
+@pytest.mark.parametrize(
+    "page",
+    # scripts/docs runs the gallery's blocks: it draws all of its figures.
+    [pytest.param(page, id=page.name) for page in PAGES if page.name != "gallery.md"],
+)
 def test_what_a_page_says_works(page, here):
     names: dict = {"__name__": "page"}
     for block in blocks(page.read_text("utf-8")):

@@ -235,8 +235,7 @@ def test_killed_at_any_moment(runs, tmp_path, small_chunks, monkeypatch):
         if kind == signal.SIGINT:
             assert first.returncode == 130
             assert [line for line in said.splitlines() if line][-2:] == [
-                "pgcjax: finished work is in out.csv.partial: --resume continues "
-                "with it",
+                "pgcjax: finished work is in out.csv.partial: --resume continues it",
                 "pgcjax: error: stopped",
             ]
         assert not out.exists() and kept.exists()

@@ -133,7 +133,9 @@ def test_tables_whose_cells_are_stored_once(tmp_path):
     assert path.stat().st_size < 10**5
     with reading(memory="64MiB"), pytest.raises(TooLargeError) as error:
         run_table(path)
-    assert str(error.value).startswith(f"{path}: has more than 64 MiB, decompressed, ")
+    assert str(error.value).startswith(
+        f"{path}: has more than 64 MiB when decompressed, "
+    )
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")

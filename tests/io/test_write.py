@@ -43,7 +43,7 @@ def test_a_full_disk_is_said_in_one_line(tmp_path):
     (tmp_path / "out.csv").write_text("old")
     with pytest.raises(
         DataError,
-        match=r"out\.csv: cannot write there: No space left on device\. What was",
+        match=r"out\.csv: cannot write there: No space left on device\. An existing",
     ):
         with written_beside(tmp_path / "out.csv"):
             raise OSError(28, "No space left on device")

@@ -151,7 +151,7 @@ def test_mistakes_are_one_line():
     with pytest.raises(DataError) as refused:
         strengths(table, prior=np.inf)
     assert str(refused.value) == (
-        "preferences: of query q, wins do not lead both ways between documents a and "
+        "preferences: query q: wins do not lead both ways between documents a and "
         "b: only a prior compares them. Give a finite prior, such as 2.5."
     )
     with pytest.raises(DataError) as refused:

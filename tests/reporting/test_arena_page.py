@@ -61,5 +61,7 @@ def test_sections_without_data_are_absent():
 
 def test_few_queries_say_what_is_missing():
     page = arena(votes(queries=5))
-    assert "needs votes on 20 queries" in page.sections[0].parts[-1]
+    assert (
+        "cannot be estimated from fewer than 20 queries" in page.sections[0].parts[-1]
+    )
     assert section(page, "Leaderboard").parts[1].rows[0][1] == "—"

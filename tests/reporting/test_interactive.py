@@ -127,7 +127,7 @@ def test_replicates_of_judgments_are_there(tmp_path):
     for other, message in (
         (
             replicated(scores.assign(measure="AP"), ["AP"]),
-            f"replicates: of AP, and scores of PGC, Compat. {mend}",
+            f"replicates: are by AP, but scores are by PGC, Compat. {mend}",
         ),
         (
             replicated(made(6, 6), ["PGC"]),
@@ -207,7 +207,7 @@ def test_judgments_and_runs_beside_scores(tmp_path):
     assert judged["runs"] == [0, 2] and judged["of"] == "preferences"
     assert unpacked(judged["ranks"]).tolist() == [0, 0, 0, 0, 3, 2, 0, 1, 0, 0]
     assert "<h3>Agreement of judges</h3>" in text and 'id="judgments"' in text
-    assert "6 judgments on 2 queries by 2 judges (j, k). From them" in text
+    assert "6 judgments on 2 queries by 2 judges (j, k). They yield" in text
     read = judged_queries.read(*asked, None, qrels)
     judged = embedded(interactive.write(findings, path, judged=read))[1]["judged"]
     assert judged["of"] == "grades" and judged["runs"] == []

@@ -235,9 +235,11 @@ def test_a_page_of_clusters_systems_and_collections(structure, runs, text):
 
 def test_what_a_page_cannot_show_of_systems_and_collections():
     given, structure = made(measures=["PGC", "AP"]), {"q00": "a", "q01": "a"}
-    with pytest.raises(UsageError, match="collections: measures have queries of their"):
+    with pytest.raises(
+        UsageError, match="collections: measures have different queries"
+    ):
         lacking = (given["measure"] == "AP") & (given["query_id"] == "q05")
         find(given[~lacking], collections=structure)
     drawn: Any = object()
-    with pytest.raises(UsageError, match="system: replicates are of means of runs"):
+    with pytest.raises(UsageError, match="system: replicates hold means of runs"):
         find(given, system="u", uncertainty=drawn)

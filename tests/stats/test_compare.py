@@ -221,7 +221,7 @@ def test_wrong_arguments(frame):
         ({"measure": ["AP", "RR"]}, "compare takes one measure. For several, call it"),
         ({"baselines": 7}, "baselines: expected names of runs, found 7"),
         ({"alpha": 5}, "alpha=5: expected a level between 0 and 1"),
-        ({"correction": "holm"}, "test 'max-t' is for all pairs at once"),
+        ({"correction": "holm"}, "test 'max-t' covers all pairs at once"),
         ({"resamples": 0}, "expected at least 1 resample, a seed from 0"),
         ({"seed": -1}, "expected at least 1 resample, a seed from 0"),
         ({"resamples": 19}, "no p can be below 0.05; at least 20 are needed"),

@@ -202,7 +202,7 @@ def test_systems_of_one_run_each_are_tested_as_runs():
 
 
 def test_what_was_not_simulated_of_systems_is_refused():
-    with pytest.raises(DataError, match="all runs are of one system"):
+    with pytest.raises(DataError, match="all runs belong to one system"):
         pgcjax.compare(repeated({"a": 3}), system="-")
     with pytest.raises(DataError, match="2 runs of b.*Give 3 or more"):
         pgcjax.compare(repeated({"a": 3, "b": 2}), system="-")

@@ -566,7 +566,7 @@ def _doubt(roles: Roles, doubts: Mapping[str, str]) -> DataError:
             yes["confidence" if role == "probability" else role] = column
             no[role] = NOTHING
     mend = header.options(**yes)
-    mend += f" if so, else {header.options(**no)}" if yes != no else " leaves it aside"
+    mend += f" if so, else {header.options(**no)}" if yes != no else " ignores it"
     role, column = next(iter(doubts.items()))
     return header.error(
         f"has a column {column!r}, which may {layouts.MAY[role]}",
