@@ -147,7 +147,7 @@ def test_published_flips(data):
     """Of 1,412 pairs GPT-4o goes with the position in 583, one has no answer."""
     with (
         pytest.warns(
-            DataWarning, match="1 of 1412 cells of answer_b_first say nothing"
+            DataWarning, match="1 of 1412 cells of answer_b_first match no rule"
         ),
         reading(columns="judge=round"),
     ):

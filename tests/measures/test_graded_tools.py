@@ -317,6 +317,8 @@ def by_ntcireval(most: int, qrels, runs) -> list[tuple]:
     return theirs
 
 
+# ranx 0.3.21, whose loops numba compiles, until a release without such sums.
+@pytest.mark.filterwarnings("ignore:.*unsafe cast from uint64 to int64")
 @pytest.mark.parametrize("name", COLLECTIONS)
 def test_ranx(data, name):
     """Some runs. Its rbp takes grades as they are: ours, times the highest grade.
