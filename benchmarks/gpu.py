@@ -71,13 +71,12 @@ def main(words: Sequence[str] | None = None) -> int:
     import jax
 
     from benchmarks import gpu_checks, harness
-    from benchmarks.gpu_bench import Bench, without_folders
+    from benchmarks.gpu_bench import Bench
     from benchmarks.studies import gpu_bounds
 
     jax.config.update("jax_enable_compilation_cache", False)  # or it hides compiling
     backend, device = jax.default_backend(), jax.local_devices()[0]
     given = list(sys.argv[1:] if words is None else words)
-    given = [without_folders(word) for word in given]
     about = harness.facts(["python", "-m", "benchmarks.gpu", *given])
     unknown = "unknown: no git checkout"
     about["versions"]["uncommitted"] = about["versions"]["uncommitted"] or unknown

@@ -1,7 +1,6 @@
 """Checking, timing and printing on one device, in milliseconds; for `gpu.py`."""
 
 import math
-import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +14,15 @@ import numpy as np
 from benchmarks import baselines, gpu_rows
 from benchmarks.gpu_kernels import Work
 from benchmarks.gpu_rows import Arrays, Row
-from benchmarks.harness import TOLERANCE, Contender, Report, Spread, number, spread
+from benchmarks.harness import (
+    TOLERANCE,
+    Contender,
+    Report,
+    Spread,
+    number,
+    spread,
+    without_folders,
+)
 from benchmarks.inputs import Case
 from pgcjax.kernels.rbo import rank_weights
 
@@ -342,11 +349,6 @@ def in_a_line(error: Exception) -> str:
     """Return an error's name and first line, without folders of the machine."""
     first = (str(error).strip() or type(error).__name__).splitlines()[0]
     return without_folders(f"{type(error).__name__}: {first[:200]}")
-
-
-def without_folders(text: str) -> str:
-    """Drop the folders of absolute paths: a result is read elsewhere."""
-    return re.sub(r"(?<![\w.])~?/(?:[^\s/:'\"]+/)+", "", text)
 
 
 def _cell(x: Any) -> str:

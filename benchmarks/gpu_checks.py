@@ -16,8 +16,8 @@ import jax
 import numpy as np
 
 from benchmarks import gpu_kernels, gpu_rows, ours
-from benchmarks.gpu_bench import in_a_line, without_folders
-from benchmarks.harness import TOLERANCE
+from benchmarks.gpu_bench import in_a_line
+from benchmarks.harness import TOLERANCE, without_folders
 from benchmarks.inputs import Case
 from pgcjax.engine import plan
 from pgcjax.engine.peel_programs import PROGRAMS, VARIABLE, misfit
@@ -63,13 +63,8 @@ class Ragged:
             chosen.append(of_query[by][rank < ours.ABSENT])
             ranked.append(rank[rank < ours.ABSENT])
             counts.append((rank < ours.ABSENT).sum(1))
-        count = np.array(counts, np.int32)
-        first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
-        room = max(room, ours.list_room(int(count.sum()), max(sizes), sent=narrow))
-        dtype = np.uint16 if narrow else np.int32
-        both = (np.concatenate(x).astype(dtype) for x in (chosen, ranked))
-        documents = ours.Documents(*(ours.lengthened(x, room) for x in both))
-        return ours.FlatRuns(documents, first, count, np.array([0, count.shape[1]]))
+        value, rank = np.concatenate(chosen), np.concatenate(ranked)
+        return ours.flat_runs(value, rank, np.array(counts), max(sizes), room, narrow)
 
 
 def drawn(sizes: tuple[int, ...], runs: int, kind: str = "packed") -> Case:

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import platform
+import re
 import shlex
 import statistics
 import subprocess
@@ -299,6 +300,11 @@ def write_sections(
     path.write_text(f"{head[:-2]},\n{lines}\n}}\n", encoding="utf-8")
 
 
+def without_folders(text: str) -> str:
+    """Drop the folders of absolute paths: a result is read elsewhere."""
+    return re.sub(r"(?<![\w.])~?/(?:[^\s/:'\"]+/)+", "", text)
+
+
 def facts(command: Sequence[str]) -> dict[str, Any]:
     """Describe the machine, the versions and the command."""
     import jax
@@ -310,7 +316,7 @@ def facts(command: Sequence[str]) -> dict[str, Any]:
     )
     git = ["git", "-C", str(ROOT)]
     return {
-        "command": shlex.join(command),
+        "command": shlex.join(map(without_folders, command)),
         "when": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "machine": {
             "cpu": _after("/proc/cpuinfo", "model name") or platform.processor(),

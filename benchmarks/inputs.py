@@ -117,17 +117,9 @@ class Drawn:
             by_query = values.reshape(len(docs), self._n)
             pairs = zip(by_query, docs, strict=True)
             value = np.concatenate([each[self[q].vertex] for each, q in pairs])
-            count = np.tile(np.diff(self._starts).astype(np.int32), (len(docs), 1))
-            first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
-            rank = np.tile(self._rank, len(docs))
-            room = max(room, ours.list_room(len(value), self._n, sent=narrow))
-            dtype = np.uint16 if narrow else np.int32  # ranks are below 1000 or n
-            value, rank = (
-                ours.lengthened(x.astype(dtype), room) for x in (value, rank)
-            )
-            edges = np.array([0, count.shape[1]])
-            documents = ours.Documents(value, rank)
-            flat = ours.FlatRuns(documents, first, count, edges)
+            count = np.tile(np.diff(self._starts), (len(docs), 1))
+            rank = np.tile(self._rank, len(docs))  # below 1000 or n
+            flat = ours.flat_runs(value, rank, count, self._n, room, narrow)
             self._flat = {key: (values, flat)}
         return self._flat[key][1]
 

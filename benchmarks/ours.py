@@ -420,6 +420,32 @@ def each_order(
         yield scores(renamed, moved, p, depth)
 
 
+def flat_runs(
+    value: np.ndarray,
+    rank: np.ndarray,
+    count: np.ndarray,
+    longest: int,
+    room: int = 0,
+    narrow: bool = False,
+) -> FlatRuns:
+    """Lay out documents that lie end to end, as `Rankings.flat` does.
+
+    Args:
+        value: of each document, query after query, run after run.
+        rank: likewise.
+        count: number of documents `[queries, runs]`.
+        longest: number of documents of the largest query.
+        room: least length of the lists.
+        narrow: whether 16 bits hold values and ranks.
+    """
+    count = count.astype(np.int32)
+    first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
+    room = max(room, list_room(len(value), longest, sent=narrow))
+    dtype = np.uint16 if narrow else np.int32
+    both = (lengthened(x.astype(dtype), room) for x in (value, rank))
+    return FlatRuns(Documents(*both), first, count, np.array([0, count.shape[1]]))
+
+
 class _Moved(NamedTuple):
     """Rankings of documents that have other places in the graphs of their queries."""
 
@@ -432,12 +458,12 @@ class _Moved(NamedTuple):
         docs: Mapping[str, np.ndarray],
         values: np.ndarray,
         room: int = 0,
-        **_options: bool,
+        *,
+        narrow: bool = False,
     ) -> FlatRuns:
         """Give the documents of queries end to end, each with its value."""
         own = [self.own[query] for query in docs]
-        count = np.array([found.count for found in own], np.int32)
-        first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
+        count = np.array([found.count for found in own])
         ends = np.cumsum([len(ids) for ids in docs.values()])[:-1]
         value = np.concatenate(
             [
@@ -449,6 +475,4 @@ class _Moved(NamedTuple):
         )
         rank = np.concatenate([found.rank for found in own])
         longest = max(map(len, docs.values()), default=0)
-        room = max(room, list_room(len(value), longest))
-        documents = Documents(*(lengthened(x, room) for x in (value, rank)))
-        return FlatRuns(documents, first, count, np.array([0, count.shape[1]]))
+        return flat_runs(value, rank, count, longest, room, narrow)

@@ -50,7 +50,7 @@ class Collection(NamedTuple):
     """Votes on pairs, and scores by them."""
 
     name: str
-    pairs: of.JudgedPairs
+    pairs: of.SampledPairs
     heights: np.ndarray
     score: Callable[[np.ndarray], np.ndarray]
     model: np.ndarray
@@ -104,7 +104,7 @@ def simulated(seed: int) -> Collection:
     return collection("simulated", drawn.runs, people[columns], model[columns])
 
 
-def sampled(pairs: of.JudgedPairs, share: float, rng: np.random.Generator) -> Any:
+def sampled(pairs: of.SampledPairs, share: float, rng: np.random.Generator) -> Any:
     """Draw pairs of each query: their share, rounded by lot, and one at least."""
     order = np.lexsort([rng.random(len(pairs.query)), pairs.query])
     size = np.bincount(pairs.query)

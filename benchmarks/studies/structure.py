@@ -36,7 +36,7 @@ from pgcjax.judging.variants import drawn_queries
 from pgcjax.stats import gates, procedures, rank_sets, resample, tests
 from pgcjax.stats.intervals import of_replicates
 from pgcjax.stats.matrix import Matrix
-from pgcjax.stats.structure import Repeats, clustered, collected
+from pgcjax.stats.structure import Repeats, clustered, collected, variance_components
 from pgcjax.stats.uncertainty import query_means
 
 ALPHA = 0.05
@@ -63,7 +63,13 @@ LEVELS = {"equal": 0.0, "three levels": 0.4}  # apart, of means
 RANKED = ((10, 10), (10, 20), (10, 50))  # runs, clusters
 REPLICATED = (20, 50, 100, 200)  # clusters
 RANKED_SYSTEMS = ((3,) * 5, (1, 3, 3, 5), (5,) * 9)
-COMPONENTS = (0.1, 0.3, 0.15, 0.05, 0.2)  # deviations, as `Repeats.components` has them
+COMPONENTS = (
+    0.1,
+    0.3,
+    0.15,
+    0.05,
+    0.2,
+)  # deviations of `variance_components`
 
 Draw = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
 
@@ -359,7 +365,7 @@ def component_rows(counts: tuple[int, ...], families: int) -> list[list]:
     draws = []
     for i in range(families):
         given, _ = made_systems(counts, -1, random_of(f"components {counts}", i))
-        found = Repeats.components(given, "-")
+        found = variance_components(given, "-")
         draws.append(found["variance"])
     mean, spread = np.mean(draws, 0), np.std(draws, 0, ddof=1)
     columns = found["component"], np.square(COMPONENTS), mean, spread

@@ -350,7 +350,8 @@ def gate(
     if new is None:
         raise click.UsageError("Missing option '--run', or judgments of two runs.")
     options["measures"] = measures or None
-    found = decide(source or score_files(scores), new, against, **options)
+    source_of = score_files(scores) if source is None else source
+    found = decide(source_of, new, against, **options)
     for note in (*found.notes, found.why):
         say(note)
     if output:

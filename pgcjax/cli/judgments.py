@@ -300,9 +300,9 @@ def _rank_systems(
     for option in context.command.get_params(context):
         name = option.name or ""
         if option.expose_value and name not in _OF_PEOPLE and is_by_hand(context, name):
-            raise click.UsageError(f"{option.opts[0]} goes without --people")
-    found = rank_sets(read_preferences(prefs, format=prefs_format), people=people)
-    write_table(found.table, output, found.metadata | {"version": __version__})
-    for note in found.notes:
+            raise click.UsageError(f"{option.opts[0]} does not go with --people")
+    ranks = rank_sets(read_preferences(prefs, format=prefs_format), people=people)
+    write_table(ranks.table, output, ranks.metadata | {"version": __version__})
+    for note in ranks.notes:
         say(note)
-    print_findings(found.table, format_of(None), found.metadata)
+    print_findings(ranks.table, format_of(None), ranks.metadata)

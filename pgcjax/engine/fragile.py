@@ -294,8 +294,8 @@ def is_ratio(measure: Any, preferences: pd.DataFrame) -> bool:
     Raises:
         UsageError: judgments stand for others.
     """
-    terms = measure.terms if isinstance(measure, OfPreferences) else None
-    if not terms or not terms(np.ones(0), np.ones(0)):
+    none = np.ones(0)
+    if not isinstance(measure, OfPreferences) or measure.terms(none, none) is None:
         return False
     if measure.closure or measure.bad and preferences["other_doc_id"].isna().any():
         hint = "change them by bad=false, closure=false"

@@ -46,7 +46,7 @@ _KEY = ["query_id", "low", "high"]
 _PRIOR = 2.0  # standard deviation of a slope, of features of mean square 1
 
 
-class JudgedPairs(NamedTuple):
+class SampledPairs(NamedTuple):
     """Pairs of documents that a model judged, and people in part.
 
     Attributes:
@@ -129,7 +129,7 @@ def rectify(
     )
 
 
-def _told(pairs: JudgedPairs, chance: float) -> str:
+def _told(pairs: SampledPairs, chance: float) -> str:
     n, every = int(pairs.judged.sum()), counted(len(pairs.judged), "pair")
     share = "as a random share, by the model's votes"
     return f"people judged {n} of {every}; {share}: p = {chance:.3g}"
@@ -149,7 +149,7 @@ def _as_scores(
     return Scores(table.assign(value=values.ravel()), about, (note,))
 
 
-def judged_pairs(people: Any, model: Any) -> JudgedPairs:
+def judged_pairs(people: Any, model: Any) -> SampledPairs:
     """Read both judges' votes; arguments and errors are as of `rectify`."""
     given, votes = majority(read_preferences(people)), read_preferences(model)
     votes = directed(votes[votes["other_doc_id"].notna()])
@@ -177,7 +177,7 @@ def judged_pairs(people: Any, model: Any) -> JudgedPairs:
         odds.reindex(pd.MultiIndex.from_frame(table[["query_id", d]])).to_numpy()
         for d in _KEY[1:]
     ]
-    return JudgedPairs(
+    return SampledPairs(
         *(table, number, signs, judged, answers.to_numpy(), np.array(strength))
     )
 
@@ -191,14 +191,14 @@ def directed(votes: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(dict(zip([*_KEY, "sign"], columns, strict=True)))
 
 
-def both_ways(pairs: JudgedPairs) -> pd.DataFrame:
+def both_ways(pairs: SampledPairs) -> pd.DataFrame:
     """Return a vote for the low document of each pair, then one for each high one."""
     ways = [pairs.table, pairs.table[["query_id", "high", "low"]]]
     both = [way.set_axis(PREFERENCES[:3], axis=1) for way in ways]
     return pd.concat(both, ignore_index=True).assign(preference=1.0)
 
 
-def check_sample(pairs: JudgedPairs) -> float:
+def check_sample(pairs: SampledPairs) -> float:
     """Test whether the pairs that people judged are a random share of each query's.
 
     Returns:
@@ -246,7 +246,7 @@ def check_sample(pairs: JudgedPairs) -> float:
 
 
 def heights(
-    task: ScoringTask, rankings: Rankings, pairs: JudgedPairs
+    task: ScoringTask, rankings: Rankings, pairs: SampledPairs
 ) -> Float64[np.ndarray, "pairs components"]:
     """Compute how much higher runs rank the low document of each pair.
 
@@ -276,7 +276,7 @@ def heights(
 
 
 def draw_votes(
-    pairs: JudgedPairs,
+    pairs: SampledPairs,
     height: Float64[np.ndarray, "pairs components"],
     draws: int,
     seed: int,

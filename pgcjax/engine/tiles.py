@@ -235,9 +235,9 @@ def _calls_of(
         program = batch.program(size)
         make = compiled(program, batch.pace(size), devices)
         key = program, size, tuple(shapes), devices
-        arrays = (fixed, moving), shared
-        instead = partial(_instead, batch, size, arrays)
-        make = partial(make, *arrays)
+        tile = (fixed, moving), shared
+        instead = partial(_instead, batch, size, tile)
+        make = partial(make, *tile)
         yield Call((queries, runs), make, key, work >= _LARGE, instead)
 
 
@@ -259,8 +259,8 @@ def _padded(arrays: PyTree, shape: tuple[int, ...]) -> PyTree:
         if here == shape:
             return array
         out = blank((*shape, *array.shape[len(shape) :]), 0, array.dtype)
-        filled = tuple(map(slice, map(min, here, shape)))
-        out[filled] = array[filled]
+        common = tuple(map(slice, map(min, here, shape)))
+        out[common] = array[common]
         return out
 
     return jax.tree.map(filled, arrays)

@@ -105,13 +105,13 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
     return _left_out(scoring_task(*asked), settings, verify)
 
 
-def _check_together(job: Job | None, cluster: Any, what: str) -> None:
-    """Refuse a part of the runs, and clusters of what is not queries.
+def _check_together(job: Job | None, cluster: Any, resample: str) -> None:
+    """Refuse a part of the runs, and clusters unless queries are resampled.
 
     Raises:
         UsageError: these do not go together.
     """
-    if cluster is not None and what != "queries":
+    if cluster is not None and resample != "queries":
         raise UsageError("cluster needs resample='queries' (--resample queries)")
     if isinstance(job, Job) and job.part:
         raise UsageError(

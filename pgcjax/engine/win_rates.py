@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float64, Int
 from scipy import sparse
 from scipy.stats import norm
 
-from pgcjax.engine.rectify import NOT_BY_LOT, JudgedPairs, judged_pairs
+from pgcjax.engine.rectify import NOT_BY_LOT, SampledPairs, judged_pairs
 from pgcjax.errors import DataError, UsageError, check_whole, counted
 from pgcjax.judging.bradley_terry import CLUSTERS
 from pgcjax.stats.rank_sets import RankSets, cut, leaderboard, stepwise
@@ -60,15 +60,15 @@ def rank_sets(
     check_whole("seed", seed, 0)
     votes = SystemVotes.of(judged_pairs(people, model))
     chance = check_sample(votes)
-    found = estimate(votes)
-    apart = told_apart(found, float(1 - exact(level)), draws, seed)
+    rates = estimate(votes)
+    apart = told_apart(rates, float(1 - exact(level)), draws, seed)
     n, every = int(votes.judged.sum()), counted(len(votes.judged), "comparison")
     note = f"people judged {n} of {every}, as a random share: p = {chance:.3g}; ranks "
     note += f"of all hold together at {100 * level:g} %: weight of the model's votes "
-    note += f"{found.power:.2f}"
+    note += f"{rates.power:.2f}"
     about = {"measure": "win rate", "level": level, "draws": draws, "seed": seed}
-    about |= {"systems": len(votes.names), "lambda": found.power}
-    return RankSets(leaderboard(votes.names, found.mean, apart), about, (note,))
+    about |= {"systems": len(votes.names), "lambda": rates.power}
+    return RankSets(leaderboard(votes.names, rates.mean, apart), about, (note,))
 
 
 class SystemVotes(NamedTuple):
@@ -91,7 +91,7 @@ class SystemVotes(NamedTuple):
     model: Float64[np.ndarray, " sides"]
 
     @classmethod
-    def of(cls, pairs: JudgedPairs) -> "SystemVotes":
+    def of(cls, pairs: SampledPairs) -> "SystemVotes":
         """Number the systems of comparisons."""
         sides = pairs.table[["low", "high"]].to_numpy(str).T.ravel()
         names, side = np.unique(sides, return_inverse=True)
@@ -161,13 +161,13 @@ def _shares(
 
 
 def told_apart(
-    found: WinRates, alpha: float, draws: int, seed: int
+    rates: WinRates, alpha: float, draws: int, seed: int
 ) -> Bool[np.ndarray, "systems systems"]:
     """Find which systems differ, by windows of systems (see `stats.rank_sets`).
 
     Differences are drawn together, by the multivariate t distribution.
     """
-    k, covariance = len(found.mean), found.covariance
+    k, covariance = len(rates.mean), rates.covariance
     variance = covariance.diagonal()
     square = variance[:, None] + variance - 2 * covariance
     error = np.sqrt(np.maximum(square, 1e-300))
@@ -175,16 +175,16 @@ def told_apart(
     random = np.random.Generator(np.random.Philox(seed))
     drawn = random.standard_normal((draws, k))
     drawn = drawn @ (vectors * np.sqrt(np.maximum(values, 0))).T
-    drawn /= np.sqrt(random.chisquare(found.freedom, (draws, 1)) / found.freedom)
-    parts = cut(np.argsort(-found.mean, kind="stable"), draws)
+    drawn /= np.sqrt(random.chisquare(rates.freedom, (draws, 1)) / rates.freedom)
+    parts = cut(np.argsort(-rates.mean, kind="stable"), draws)
     order, starts = np.concatenate(parts), np.cumsum([0, *map(len, parts[:-1])])
     drawn, scale = drawn[:, order], error[np.ix_(order, order)]
     maxima = []
-    for some in np.array_split(drawn, max(1, draws * k * k // _BLOCK)):
-        t = np.abs(some[:, :, None] - some[:, None]) / scale
+    for block in np.array_split(drawn, max(1, draws * k * k // _BLOCK)):
+        t = np.abs(block[:, :, None] - block[:, None]) / scale
         t = np.maximum.reduceat(t, starts, 1)
         maxima.append(np.maximum.reduceat(t, starts, 2))
-    statistic = np.abs(found.mean[:, None] - found.mean) / error
+    statistic = np.abs(rates.mean[:, None] - rates.mean) / error
     return stepwise(statistic, parts, np.concatenate(maxima), alpha)
 
 
@@ -205,8 +205,8 @@ def check_sample(votes: SystemVotes) -> float:
             f"people judged comparisons of {counted(queries, 'query')}",
             mend=f"At least {CLUSTERS} are needed, as votes on one may hang together.",
         )
-    for who, some in (("people", judged), ("the model alone", ~judged)):
-        games = np.bincount(votes.side[np.tile(some, 2)], minlength=len(names))
+    for who, chosen in (("people", judged), ("the model alone", ~judged)):
+        games = np.bincount(votes.side[np.tile(chosen, 2)], minlength=len(names))
         if games.min() < LEAST:
             raise DataError(
                 f"{who} judged {counted(int(games.min()), 'comparison')} of "

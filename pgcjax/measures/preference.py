@@ -163,8 +163,8 @@ class FPref(Carterette):
         return kernels.harmonic(run, pairs)
 
     def terms(self, better, worse):
-        fulfilled, some = _share(better, worse, "some")
-        return 2 * fulfilled, 1 + some
+        fulfilled, counted = _share(better, worse, "some")
+        return 2 * fulfilled, 1 + counted
 
     def plain(self, prefs, run, k):
         return twins.fpref(prefs, run, k)

@@ -41,8 +41,8 @@ def page_of(decision: GateDecision, scores: Scores | None = None) -> Page:
         rows = decision.queries[decision.queries["measure"] == measure]
         sections.append(_queries(number, measure, rows, about))
         sections += _documents(measure, rows, about, scores)
-    used = {name: value for name, value in about.items() if name != "why"}
-    return Page(f"{new} against {against}: {decision.outcome}", sections, used)
+    settings = {name: value for name, value in about.items() if name != "why"}
+    return Page(f"{new} against {against}: {decision.outcome}", sections, settings)
 
 
 def _queries(
@@ -92,10 +92,11 @@ def _documents(
     sections = []
     for query, difference in zip(ends["query_id"], ends["difference"], strict=True):
         try:
-            found = scores.explain(new, query, other=against, measure=measure)
+            explanation = scores.explain(new, query, other=against, measure=measure)
         except (UsageError, DataError) as error:
             return [Section(f"Documents by {measure}", [f"Not explained: {error}."])]
-        table = found.table[found.table["difference"] != 0]
+        table = explanation.table
+        table = table[table["difference"] != 0]
         caption = "Documents by their part in it, ranks in runs and in ideal rankings"
         title = f"Query {query}: {difference:+.4f} by {measure}"
         sections.append(Section(title, [first_rows(table, caption, _DOCUMENTS)]))

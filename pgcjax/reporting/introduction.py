@@ -38,8 +38,7 @@ def introduction(findings: Findings, judging: str = "") -> list[str]:
 
 def structure_in_words(findings: Findings) -> list[str]:
     """Describe clusters, systems or collections, and what is drawn of them."""
-    comparison = next(iter(findings.compared.values()))
-    about = comparison.metadata
+    about = next(iter(findings.compared.values())).metadata
     if "clusters" in about:
         return [
             f"Queries come in {counted(about['clusters'], 'cluster')}, such as "
@@ -50,7 +49,7 @@ def structure_in_words(findings: Findings) -> list[str]:
         return [
             f"Each row is a system; these have {counted(about['repeats'], 'run')} "
             "together. A score is the mean over the runs of a system, and other runs "
-            f"are drawn as other queries are. {comparison.notes[-1].capitalize()}."
+            "are drawn as other queries are."
         ]
     if "collections" in about:
         return [

@@ -170,10 +170,10 @@ def find(
     metadata["resamples"] = first["resamples"] or None
     metadata |= _origins(scores, uncertainty, judges)
     metadata |= {n: given for n, given in structure.items() if isinstance(given, str)}
-    used = {name: _said(x) for name, x in metadata.items() if x is not None}
+    described = {n: _said(x) for n, x in metadata.items() if x is not None}
     averaged = _averaged(one, structure)
     shown = averaged or one if structure["system"] is not None else one
-    return Findings(shown, compared, settings, used, uncertainty, judges, averaged)
+    return Findings(shown, compared, settings, described, uncertainty, judges, averaged)
 
 
 def _origins(

@@ -111,8 +111,8 @@ def compare(  # noqa: D417 - others are refused
     else:
         differences = _rectified(matrix, pairs, rectify, missing, sampling)
     structure |= {"missing": missing, "baselines": base, "ranks": ranks}
-    found = _comparison(matrix, pairs, differences, sampling | structure)
-    return _with_components(found, structure["components"]) if repeats else found
+    result = _comparison(matrix, pairs, differences, sampling | structure)
+    return _with_components(result, structure["components"]) if repeats else result
 
 
 def _checked_test(
@@ -360,15 +360,15 @@ def _comparison(
     return Comparison(table, metadata, tuple(notes), runs=runs)
 
 
-def _with_components(found: Comparison, components: pd.DataFrame) -> Comparison:
+def _with_components(comparison: Comparison, components: pd.DataFrame) -> Comparison:
     """Add variance components to findings on systems."""
     deviations = components.set_index("component")["deviation"]
     text = ", ".join(f"{name} {value:.4f}" for name, value in deviations.items())
     note = f"standard deviations of scores by source: {text}"
     variances = dict(zip(components["component"], components["variance"], strict=True))
-    metadata = found.metadata | {"variance_components": variances}
-    notes = *found.notes, note
-    return replace(found, metadata=metadata, notes=notes, components=components)
+    metadata = comparison.metadata | {"variance_components": variances}
+    notes = *comparison.notes, note
+    return replace(comparison, metadata=metadata, notes=notes, components=components)
 
 
 def _ordered(

@@ -63,7 +63,7 @@ class Comparison(Result):
             repeat_sd and query_sd: standard deviations of means over repeats, and of
             scores over queries.
         components: of systems, variance components of scores, as of
-            `structure.Repeats.components`.
+            `structure.variance_components`.
     """
 
     runs: pd.DataFrame

@@ -127,8 +127,8 @@ def gate(
         few = int(table["queries"].min())
         notes = *notes, *_rare_drops(margin, largest, few, alpha, noun)
     about |= {"alpha": alpha, "outcome": outcome, "why": why, "version": __version__}
-    found = {"outcome": outcome, "why": why, "queries": pd.concat(queries)}
-    return GateDecision(table, about, notes, **found)
+    fields = {"outcome": outcome, "why": why, "queries": pd.concat(queries)}
+    return GateDecision(table, about, notes, **fields)
 
 
 def _by_query(matrix: Matrix, first: int, second: int) -> pd.DataFrame:

@@ -120,17 +120,17 @@ def rank_sets(
 
 
 def _note(about: Mapping[str, Any]) -> str:
-    """Write what ranks are of, and over what."""
+    """Describe the ranks and the units that were resampled."""
     noun = "cluster" if about["drawn"] == "cluster" else "query"
     units, level = counted(about["queries"], noun), f"{100 * about['level']:g} %"
     if about["drawn"] == "system":
-        what, how = "system", "t of all pairs over queries and repeats, with Holm"
+        unit, method = "system", "t of all pairs over queries and repeats, with Holm"
     else:
         plural = "clusters" if noun == "cluster" else "queries"
-        what, how = "run", f"{plural} drawn again {about['resamples']} times"
-        how += ", of each collection" if about["drawn"] == "collections" else ""
-    text = f"{counted(about['runs'], what)}, {units}; ranks of all hold together at "
-    return f"{text}{level}: {how}"
+        unit, method = "run", f"{plural} drawn again {about['resamples']} times"
+        method += ", of each collection" if about["drawn"] == "collections" else ""
+    text = f"{counted(about['runs'], unit)}, {units}; ranks of all hold together at "
+    return f"{text}{level}: {method}"
 
 
 def _of_systems(
@@ -139,8 +139,8 @@ def _of_systems(
     """Find which systems differ, by t over queries and repeats, corrected by Holm."""
     apart = np.zeros((len(systems), len(systems)), bool)
     pairs = tests.all_pairs(len(systems))
-    found = decision(repeats.test(systems, pairs)[0], "t", "holm", alpha)
-    apart[pairs] = apart[pairs[::-1]] = found.significant
+    differs = decision(repeats.test(systems, pairs)[0], "t", "holm", alpha).significant
+    apart[pairs] = apart[pairs[::-1]] = differs
     return apart
 
 

@@ -117,7 +117,7 @@ def cluster_numbers(
     """Number the cluster of each query, to draw clusters for replicates.
 
     Raises:
-        UsageError, DataError: as of `grouped`, or there are fewer than 50 clusters, by
+        UsageError, DataError: as of `grouped`, or there are fewer than 100 clusters, by
             which intervals of replicates are too short.
     """
     names, member = _membership(query_ids, cluster, "query_id", "cluster")
@@ -249,48 +249,6 @@ class Repeats:
         deviation = np.sqrt(left**2 @ member / np.maximum(count - 1, 1))
         return replace(matrix, run_ids=names, values=values), cls(count, deviation)
 
-    @classmethod
-    def components(cls, matrix: Matrix, system: Any) -> pd.DataFrame:
-        """Estimate variance components of scores: runs within systems, by queries.
-
-        A score is a mean, and random effects of its system, its query, both together,
-        its run within the system, and a residual. Estimates are unbiased, and may be
-        below 0. Systems of one run are taken for deterministic.
-
-        Returns:
-            component, variance and deviation (its root; 0 where it is below 0). Without
-            repeats, system × query has the residual in it.
-
-        Raises:
-            UsageError, DataError: as of `of`.
-
-        Source: analysis of variance (Searle, Casella and McCulloch 1992, chapter 4);
-        of unequal numbers of runs by unweighted means (Yates 1934).
-        """
-        names, member = _membership(matrix.run_ids, system, "run_id", "system")
-        count, x = member.sum(0), matrix.values
-        means = (member / count).T @ x
-        within, queries = len(x) - len(names), x.shape[1]
-        of_runs = x - member @ means
-        by_run = of_runs.mean(1, keepdims=True)
-        left = ((of_runs - by_run) ** 2).sum() / max(1, within * (queries - 1))
-        run = (by_run**2).sum() / max(1, within) - left / queries
-        share = (1 / count[count > 1]).sum() / len(names)  # of a run's in a system's
-        of_system, of_query = means.mean(1, keepdims=True), means.mean(0, keepdims=True)
-        both = means - of_system - of_query + means.mean()
-        together = (both**2).sum() / ((len(names) - 1) * (queries - 1))
-        of_both = together - share * left
-        variance = {
-            "system": of_system.var(ddof=1) - share * run - together / queries,
-            "query": of_query.var(ddof=1) - together / len(names),
-            "system × query": of_both,
-            "run within system": run,
-            "residual": left,
-        }
-        table = pd.DataFrame(variance.items(), columns=["component", "variance"])
-        table["deviation"] = np.sqrt(table["variance"].clip(lower=0))
-        return table if within else table[:3]
-
     def test(self, systems: Values, pairs: RunPairs) -> tuple[OfPairs, ...]:
         """Test differences of mean scores `[systems, queries]` of repeats by t.
 
@@ -329,6 +287,48 @@ class Repeats:
         return np.sqrt(total), freedom
 
 
+def variance_components(matrix: Matrix, system: Any) -> pd.DataFrame:
+    """Estimate variance components of scores: runs within systems, by queries.
+
+    A score is a mean, and random effects of its system, its query, both together,
+    its run within the system, and a residual. Estimates are unbiased, and may be
+    below 0. Systems of one run are taken for deterministic.
+
+    Returns:
+        component, variance and deviation (its root; 0 where it is below 0). Without
+        repeats, system × query has the residual in it.
+
+    Raises:
+        UsageError, DataError: as of `Repeats.of`.
+
+    Source: analysis of variance (Searle, Casella and McCulloch 1992, chapter 4);
+    of unequal numbers of runs by unweighted means (Yates 1934).
+    """
+    names, member = _membership(matrix.run_ids, system, "run_id", "system")
+    count, x = member.sum(0), matrix.values
+    means = (member / count).T @ x
+    within, queries = len(x) - len(names), x.shape[1]
+    of_runs = x - member @ means
+    by_run = of_runs.mean(1, keepdims=True)
+    left = ((of_runs - by_run) ** 2).sum() / max(1, within * (queries - 1))
+    run = (by_run**2).sum() / max(1, within) - left / queries
+    share = (1 / count[count > 1]).sum() / len(names)  # of a run's in a system's
+    of_system, of_query = means.mean(1, keepdims=True), means.mean(0, keepdims=True)
+    both = means - of_system - of_query + means.mean()
+    together = (both**2).sum() / ((len(names) - 1) * (queries - 1))
+    of_both = together - share * left
+    variance = {
+        "system": of_system.var(ddof=1) - share * run - together / queries,
+        "query": of_query.var(ddof=1) - together / len(names),
+        "system × query": of_both,
+        "run within system": run,
+        "residual": left,
+    }
+    table = pd.DataFrame(variance.items(), columns=["component", "variance"])
+    table["deviation"] = np.sqrt(table["variance"].clip(lower=0))
+    return table if within else table[:3]
+
+
 def arranged(
     scores: Any, measure: str | None, missing: str, structure: Mapping[str, Any]
 ) -> tuple[Matrix, Repeats | None, dict[str, Any]]:
@@ -364,7 +364,7 @@ def arranged(
         about["clusters"] = len(matrix.query_ids)
     elif (system := structure["system"]) is not None:
         about["repeats"] = len(matrix.run_ids)
-        about["components"] = Repeats.components(matrix, system)
+        about["components"] = variance_components(matrix, system)
         matrix, repeats = Repeats.of(matrix, system)
     elif collections is not None:
         matrix, about["collections"] = collected(matrix, collections)

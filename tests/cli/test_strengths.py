@@ -108,4 +108,4 @@ def test_systems_are_ranked_by_few_votes_of_people(pgcjax, here):
     )
     assert done.out.splitlines()[1].startswith("a\t") and ranks["low"].tolist()[0] == 1
     done = pgcjax(*line, "--model", "davidson")
-    assert done.code == 2 and "--model goes without --people" in done.err
+    assert done.code == 2 and "--model does not go with --people" in done.err

@@ -83,7 +83,7 @@ def test_draws_follow_the_model_where_people_do():
     people = np.where(rng.random(len(query)) < 0.8, answer, -answer).astype(np.int8)
     people[rng.random(len(query)) < 0.1] = 0
     judged = rng.random(len(query)) < 0.5
-    pairs = module.JudgedPairs(
+    pairs = module.SampledPairs(
         *(pd.DataFrame(), query, people, judged, answer, np.zeros((2, len(query))))
     )
     signs = module.draw_votes(pairs, np.zeros((len(query), 1)), 200, 0)

@@ -11,7 +11,12 @@ import pgcjax
 from pgcjax.cli import main
 from pgcjax.errors import DataError, UsageError
 from pgcjax.stats.matrix import Matrix
-from pgcjax.stats.structure import Repeats, borda, clustered, collected
+from pgcjax.stats.structure import (
+    borda,
+    clustered,
+    collected,
+    variance_components,
+)
 
 SIZES = [1, 2, 5, 3, 3, 4, 2, 6, 1, 3, 2, 4, 5, 2, 3, 1]
 
@@ -183,10 +188,10 @@ def test_variance_components_of_unequal_and_of_deterministic_systems():
     for _ in range(300):
         z = [random.normal(0, s, n) for s, n in zip(sd, shapes, strict=True)]
         x = z[1] + (z[0] + z[2])[of] + (of > 0)[:, None] * (z[3] + z[4])
-        draws.append(Repeats.components(replace(given, values=x), "-")["variance"])
+        draws.append(variance_components(replace(given, values=x), "-")["variance"])
     error = np.std(draws, 0) / len(draws) ** 0.5
     assert np.abs((np.mean(draws, 0) - sd**2) / error).max() < 3.5
-    single = Repeats.components(repeated({"a": 1, "b": 1}), "-")
+    single = variance_components(repeated({"a": 1, "b": 1}), "-")
     assert single["component"].tolist() == ["system", "query", "system × query"]
 
 
