@@ -178,7 +178,7 @@ def tests_of(release: Release, name: str, python: Path, tests: list[str]) -> Che
 def check_sdist(release: Release) -> Iterator[Check]:
     """A selection of the sdist's tests passes with the wheel, and so do plug-ins."""
     wheel, _ = distributions(release)
-    packages = [f"{wheel}[ir]", *TEST_TOOLS]
+    packages = [f"{wheel}[ir]", "pip", *TEST_TOOLS]  # pip installs a plug-in
     python = release.make("smoke", *packages, *constraints(release))
     yield tests_of(release, "smoke", python, list(SMOKE))
 
