@@ -23,6 +23,7 @@ TRIALS = {
         ".venv/bin/pre-commit run --all-files",
     ],
     "mutants": ["scripts/mutants kernels/peel.py kernels/exact.py"],
+    "mutate": ["scripts/mutate --rooms tensors --count 2 --tests tests/tensors"],
     "docs": ["scripts/docs"],
     "torture": ["scripts/torture --minutes 0.2"],
     "bench": ["scripts/bench peel --synthetic-only --shape 20x50x32 --rounds 1"],

@@ -1,0 +1,1 @@
+"""Mutants by lot, and the share of them that the tests catch: `scripts/mutate`."""
