@@ -16,7 +16,9 @@ from pgcjax.cli.options import (
     choice_option,
     encoding_option,
     file_memory_option,
+    numbers_option,
     output_option,
+    seed_option,
     text_options,
     votes_format_option,
 )
@@ -47,34 +49,18 @@ def ask() -> None:
 @ask.command()
 @click.argument("qrels", nargs=-1, required=True, type=FILE, metavar="QRELS...")
 @output_option("New folder for the tournament.", (), required=True, metavar="DIR")
-@click.option(
-    "--k",
-    type=WHOLE,
-    default=5,
-    show_default=True,
-    help="Number of best documents to find.",
-)
-@click.option(
+@click.option("--k", type=WHOLE, default=5, help="Number of best documents to find.")
+@numbers_option(
     "--pairings",
-    type=WHOLE,
-    metavar="P",
-    help="Comparisons of each document in an elimination round; by default 7, or the "
-    "first odd number above k.",
-)
-@click.option(
-    "--final",
-    type=WHOLE,
-    metavar="F",
-    help=(
-        "Largest number of documents in the last round, which compares all pairs; by "
-        "default P + 2."
-    ),
+    metavar="P[,F]",
+    help="Comparisons of each document in an elimination round, by default 7, or the "
+    "first odd number above k; and the largest number of documents in the last round, "
+    "which compares all pairs, by default P + 2.",
 )
 @click.option(
     "--judges",
     type=WHOLE,
     default=1,
-    show_default=True,
     help="Number of judges of each pair; the answer of the majority counts.",
 )
 @choice_option(
@@ -96,13 +82,16 @@ def ask() -> None:
 @click.option(
     "--bad", is_flag=True, help="Let every document beat one that is called bad."
 )
-@click.option("--seed", type=WHOLE, default=0, show_default=True)
+@seed_option
 @encoding_option
 @file_memory_option
-def start(qrels: tuple[str, ...], output: str, **settings: Any) -> None:
+def start(
+    qrels: tuple[str, ...], output: str, pairings: list[Any], **settings: Any
+) -> None:
     """Start a tournament for the top k documents of each query."""
     from pgcjax.asking.tournament import Tournament
 
+    settings |= dict(zip(("pairings", "final"), pairings, strict=False))
     _say_next(Tournament.start(output, qrels, **settings))
 
 
@@ -181,7 +170,7 @@ def add(
         pair = doc if other is None else f"{doc} {other}"
         say(f"warning: {where}: set aside: {query} {pair}: {why}", always=True)
     if (more := len(added.aside) - _SAID) > 0:
-        say(f"warning: {more} more set aside: ask status --aside", always=True)
+        say(f"warning: {more} more set aside: ask status --show aside", always=True)
     if added.silent:
         say(f"{counted(added.silent, 'row')} without an answer: they are still open")
     before = f", {added.before} count already" if added.before else ""
@@ -191,29 +180,25 @@ def add(
 
 @ask.command()
 @state_argument
-@click.option(
-    "--aside",
-    is_flag=True,
-    help="List the answers that were set aside, with the reason.",
+@choice_option(
+    "--show",
+    allowed=("status", "aside", "contradictions"),
+    help="State of the rounds; the answers that were set aside, with the reason; or "
+    "the answers that a chain of others contradicts.",
 )
-@click.option(
-    "--contradictions",
-    is_flag=True,
-    help="List the answers that a chain of others contradicts.",
-)
-def status(state: str, aside: bool, contradictions: bool) -> None:
+def status(state: str, show: str) -> None:
     """Show where a tournament stands, and the next command."""
     from pgcjax.asking.state import status_lines
 
     tournament = _open(state)
-    if aside:
+    if show == "aside":
         for record in tournament.state.asides:
             names = ("from", "query_id", "doc_id", "other_doc_id", "said", "why")
             print_line("\t".join(str(record[n]) for n in names if n in record))
-    if contradictions:
+    elif show == "contradictions":
         for query, judge, better, worse in tournament.state.contradictions():
             print_line("\t".join([query, better, worse, *([judge] if judge else [])]))
-    if not (aside or contradictions):
+    else:
         for line in status_lines(tournament.state, state):
             print_line(line)
 
@@ -221,11 +206,11 @@ def status(state: str, aside: bool, contradictions: bool) -> None:
 @ask.command()
 @state_argument
 @output_option("Write the new grades", (*_SUFFIXES, ".qrels"))
-@output_option("Write the votes", _SUFFIXES, "--votes")
-@choice_option(
-    "--votes-format",
-    allowed=VOTE_LINES,
-    help="Format of votes in a .txt file; jelsas has ties and bad documents.",
+@output_option(
+    "Write the votes, as lines of .clarke or .txt, .luo or .jelsas (which alone has "
+    "ties and bad documents), or as a table",
+    (*_SUFFIXES, *(f".{form}" for form in VOTE_LINES)),
+    "--votes",
 )
 @choice_option(
     "--grades",
@@ -237,24 +222,17 @@ def status(state: str, aside: bool, contradictions: bool) -> None:
     "--partial", is_flag=True, help="Finish even if some queries are undecided."
 )
 def finish(
-    state: str,
-    output: str | None,
-    votes: str | None,
-    votes_format: str,
-    grades: str,
-    partial: bool,
+    state: str, output: str | None, votes: str | None, grades: str, partial: bool
 ) -> None:
     """Print or write the new grades, and the votes that they rest on."""
     from pgcjax.asking.text import qrels_lines, vote_lines
 
     finished = _open(state).finish(grades=grades, partial=partial)
     if votes:
-        _write(
-            finished.votes,
-            votes,
-            functools.partial(vote_lines, form=votes_format),
-            "votes",
-        )
+        form = Path(votes).suffix.lower()[1:]
+        form = form if form in VOTE_LINES else VOTE_LINES[0]
+        lines = functools.partial(vote_lines, form=form)
+        _write(finished.votes, votes, lines, "votes")
     _write(finished.qrels, output, qrels_lines, "grades")
     if finished.undecided:
         n = counted(len(finished.undecided), "query")
@@ -263,20 +241,13 @@ def finish(
 
 @ask.command("judge")
 @state_argument
-@click.option(
-    "--judge-command",
-    "command",
-    required=True,
-    metavar="CMD",
-    help="Program that reads requests as JSON lines and writes answers.",
-)
+@click.argument("command", metavar="COMMAND")
 @click.option("--judge", "name", metavar="NAME", help="Name of the program as a judge.")
 @click.option(
     "--time-limit",
     "seconds",
     type=REAL,
     default=60.0,
-    show_default=True,
     metavar="SECONDS",
     help="Seconds without an answer after which the program is started again.",
 )
@@ -284,14 +255,12 @@ def finish(
     "--retries",
     type=WHOLE,
     default=2,
-    show_default=True,
     help="Number of times that a request is sent again, or a silent program restarted.",
 )
 @click.option(
     "--window",
     type=WHOLE,
     default=16,
-    show_default=True,
     metavar="N",
     help="Number of requests that wait for an answer at the same time.",
 )
@@ -316,6 +285,7 @@ def finish(
 def judge_(state: str, command: str, name: str | None, **limits: Any) -> None:
     """Let a program judge until all is decided; the same call goes on if it stopped.
 
+    COMMAND, such as 'python judge.py', reads requests as JSON lines and writes answers.
     Each answer is kept on disk as it comes.
     """
     tournament = _open(state)

@@ -1,34 +1,39 @@
 """The verbs of tests and their power: compare, gate, power."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pgcjax.cli.commands import cli
 from pgcjax.cli.formats import (
+    Output,
     as_json,
+    findings_options,
     format_of,
     format_option,
     print_findings,
     print_leaderboard,
-    top_option,
+    top_runs_option,
 )
 from pgcjax.cli.options import (
     FILE,
     REAL,
-    WHOLE,
+    alpha_option,
     choice_option,
     judgment_options,
     measure_option,
     memory_option,
+    one_measure_option,
+    opened,
     output_option,
     read_judgments,
+    resamples_option,
     resume_option,
     run_options,
+    seed_option,
     split_pairs,
     spreadsheet_option,
-    write_table,
 )
 from pgcjax.cli.score_files import (
     by_name,
@@ -116,7 +121,7 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
     ),
 )
 @format_option
-@top_option
+@top_runs_option
 @click.option(
     "--pairs",
     is_flag=True,
@@ -136,7 +141,7 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
 @spreadsheet_option
 def compare(
     scores: tuple[str, ...],
-    measures: list[str],
+    measures: list[str] | None,
     test: str | None,
     rectify: str | None,
     baselines: tuple[str, ...],
@@ -165,7 +170,7 @@ def compare(
     test = test or ("t" if rectify or options["system"] else "max-t")
     if required and test not in ("tukey", "bootstrap"):
         raise click.UsageError("--required works with --test tukey and bootstrap only")
-    if len(measures) > 1 and (output or runs_output):
+    if len(measures or ()) > 1 and (output or runs_output):
         raise click.UsageError("-o and --runs-output take one measure: name one")
     printed = format_of(form, top)
     pairs = pairs or bool(baselines and printed in _DATA)
@@ -246,22 +251,22 @@ def _print(
 
         print_leaderboard(leaderboard(comparisons), form, top)
         return
-    import pandas as pd
+    from pgcjax.io.result import stacked
 
-    tables = []
-    for comparison in comparisons:
-        runs = comparison.runs.sort_values(["rank", "run_id"])[:top]
-        table = comparison.table if pairs else runs
-        if len(comparisons) > 1:
-            table = table.assign(measure=comparison.metadata["measure"])
-            table = table[["measure", *table.columns[:-1]]]
-        tables.append(table)
-    metadata = [comparison.metadata for comparison in comparisons]
-    about = metadata[0] if len(comparisons) == 1 else {"comparisons": metadata}
-    notes = shared((each.metadata["measure"], each.tested) for each in comparisons)
+    of_measure = {each.metadata["measure"]: each for each in comparisons}
+    tables = {
+        measure: each.table
+        if pairs
+        else each.runs.sort_values(["rank", "run_id"])[:top]
+        for measure, each in of_measure.items()
+    }
     if len(comparisons) == 1:
-        notes = [comparisons[0].tested]
-    print_findings(pd.concat(tables, ignore_index=True), form, about, notes=notes)
+        (table,), (only,) = tables.values(), comparisons
+        print_findings(table, form, only.metadata, notes=[only.tested])
+        return
+    notes = shared((measure, each.tested) for measure, each in of_measure.items())
+    about = {"comparisons": [each.metadata for each in comparisons]}
+    print_findings(stacked(tables), form, about, notes=notes)
 
 
 _EXITS = {"holds": 0, "fails": 4, "open": 5}
@@ -292,23 +297,19 @@ _EXITS = {"holds": 0, "fails": 4, "open": 5}
     help="not-worse: by less than the margin; better: by more than 0; equivalent: the "
     "difference is within the margin on both sides.",
 )
-@click.option(
-    "--alpha",
-    type=REAL,
-    default=0.05,
-    show_default=True,
-    help="Probability that a claim passes whose difference is exactly at the margin.",
+@alpha_option(
+    "Probability that a claim passes whose difference is exactly at the margin."
 )
 @cluster_option
-@judgment_options
+@judgment_options()
 @run_options
 @format_option
-@output_option("Write the decision, and why", (".json",))
 @output_option(
-    "Write a page: bounds, and the queries and documents behind them",
-    PAGE_SUFFIXES,
-    "--page",
+    "Write the decision, and why; or a page: bounds, and the queries and documents "
+    "behind them; repeat for both",
+    (".json", *PAGE_SUFFIXES),
     target=Target("{stem}-figures/*.svg"),
+    multiple=True,
 )
 @click.pass_context
 def gate(
@@ -316,13 +317,11 @@ def gate(
     scores: tuple[str, ...],
     new: str | None,
     against: str,
-    measures: list[str],
+    measures: list[str] | None,
     judgments: dict[str, Any],
-    run_format: str,
-    name_by: str,
+    reading: dict[str, str],
     form: str | None,
-    output: str | None,
-    page: str | None,
+    output: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Test whether a new run may take the place of another: a gate for CI.
@@ -332,45 +331,44 @@ def gate(
 
     With judgments, SCORES and --against are the files of the two runs.
     """
-    printed = format_of(form)
     from pgcjax.io.write import written_beside
     from pgcjax.reporting.gate_page import page_of
     from pgcjax.reporting.page import ready, write
     from pgcjax.stats.gates import gate as decide
 
-    if page:
+    pages = [path for path in output if path.lower().endswith(PAGE_SUFFIXES)]
+    for page in pages:
         ready(page)
     source, _inputs = None, None
     if judgments:
         first, *others = scores
         if new or others:
             raise click.UsageError("with judgments, give one run and --against RUN")
-        of_runs = (first, against), judgments, measures, (run_format, name_by)
-        source, (new, against), _inputs = _evaluated(*of_runs)
+        evaluated = _evaluated((first, against), judgments, measures, reading)
+        source, (new, against), _inputs = evaluated
     if new is None:
         raise click.UsageError("Missing option '--run', or judgments of two runs.")
-    options["measures"] = measures or None
     source_of = score_files(scores) if source is None else source
-    found = decide(source_of, new, against, **options)
+    found = decide(source_of, new, against, measures=measures, **options)
     for note in (*found.notes, found.why):
         say(note)
-    if output:
-        with written_beside(output) as beside:
-            text = as_json(found.table, found.metadata) + "\n"
-            beside.write_text(text, encoding="utf-8", newline="\n")
-        say(f"wrote {output}")
-    if page:
-        write(page_of(found, source), page)
-        say(f"wrote {page}")
-    print_findings(found.table, printed, found.metadata)
+    for path in output:
+        if path in pages:
+            write(page_of(found, source), path)
+        else:
+            with written_beside(path) as beside:
+                text = as_json(found.table, found.metadata) + "\n"
+                beside.write_text(text, encoding="utf-8", newline="\n")
+        say(f"wrote {path}")
+    print_findings(found.table, format_of(form), found.metadata)
     context.exit(_EXITS[found.outcome])
 
 
 def _evaluated(
     paths: Sequence[str],
     judgments: dict[str, Any],
-    measures: list[str],
-    reading: tuple[str, str],
+    measures: list[str] | None,
+    reading: Mapping[str, str],
 ) -> "tuple[Scores, Sequence[str], Any]":
     """Score two files of a run each.
 
@@ -379,17 +377,16 @@ def _evaluated(
         as long as they are there.
     """
     from pgcjax.engine.evaluate import evaluate
-    from pgcjax.io.runs import Options, open_runs
 
-    opened = [open_runs(path, Options(*reading)) for path in paths]
-    names = [sorted({*runs.table["run_id"]}) for runs in opened]
+    files = [opened(path, reading) for path in paths]
+    names = [sorted({*runs.table["run_id"]}) for runs in files]
     for path, of_file in zip(paths, names, strict=True):
         if len(of_file) > 1:
             raise click.UsageError(f"{path}: expected one run, found {len(of_file)}")
     first, second = (of_file[0] for of_file in names)
     both = paths if first == second else (first, second)
-    tables, runs = read_judgments(judgments), dict(zip(both, opened, strict=True))
-    scores = evaluate(runs, **tables, measures=measures or None)
+    tables, runs = read_judgments(judgments), dict(zip(both, files, strict=True))
+    scores = evaluate(runs, **tables, measures=measures)
     return scores, both, (runs, tables)
 
 
@@ -399,59 +396,35 @@ def _evaluated(
     "--difference",
     type=REAL,
     metavar="D",
-    help=(
-        "Difference of two means to detect; without it, the smallest difference that "
-        "so many queries can detect is computed."
-    ),
+    help="Difference of two means to detect; without it, the smallest difference that "
+    "so many queries can detect is computed.",
 )
 @click.option(
     "--power",
     type=REAL,
     default=0.8,
-    show_default=True,
     metavar="P",
     help="Probability of detecting the difference.",
 )
-@click.option(
-    "-m",
-    "--measure",
-    metavar="MEASURE",
-    help="Measure, required if there are several.",
-)
+@one_measure_option("Measure, required if there are several.")
 @click.option(
     "--run",
     "runs",
     multiple=True,
     metavar="RUN",
-    help=(
-        "One of two runs of the pilot: give the option twice. By default the pairs "
-        "with the median and the largest deviation."
-    ),
+    help="One of two runs of the pilot: give the option twice. By default the pairs "
+    "with the median and the largest deviation.",
 )
-@click.option("--alpha", type=REAL, default=0.05, show_default=True)
-@click.option(
-    "--resamples",
-    type=WHOLE,
-    default=1000,
-    show_default=True,
-    metavar="N",
-    help="Resamples of queries, for max-t.",
-)
-@click.option("--seed", type=WHOLE, default=0, show_default=True)
+@alpha_option()
+@resamples_option
+@seed_option
 @choice_option(
     "--missing",
     allowed=INCOMPLETE,
     help="Treatment of a query that some runs lack: drop removes it for all.",
 )
-@format_option
-@output_option("Write the table at full precision", TABLE_SUFFIXES)
-def power(
-    scores: str,
-    form: str | None,
-    output: str | None,
-    runs: tuple[str, ...],
-    **options: Any,
-) -> None:
+@findings_options()
+def power(scores: str, runs: tuple[str, ...], output: Output, **options: Any) -> None:
     """Compute how many queries a test needs to detect a difference, by a pilot.
 
     Prints, by t of one pair and by max-t of all pairs, the least difference that so
@@ -460,7 +433,4 @@ def power(
     from pgcjax.stats.power import power as computed
 
     found = computed(scores, runs=runs or None, **options)
-    write_table(found.table, output, found.metadata)
-    for note in found.notes:
-        say(note)
-    print_findings(found.table, format_of(form), found.metadata)
+    output.give(found.table, found.metadata, found.notes)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from pgcjax.cli.commands import files
-from pgcjax.cli.formats import format_of, format_option, top_option
+from pgcjax.cli.formats import format_of, format_option, top_runs_option
 from pgcjax.cli.given_scores import give, print_scores
 from pgcjax.cli.options import (
     FILE,
@@ -14,6 +14,8 @@ from pgcjax.cli.options import (
     choice_option,
     file_memory_option,
     judgment_options,
+    numbers_option,
+    opened,
     output_option,
     read_judgments,
     run_options,
@@ -32,7 +34,7 @@ from pgcjax.reporting.progress import ProgressDisplay, say
 @file_memory_option
 @input_format_option
 @format_option
-@top_option
+@top_runs_option
 @scores_output_option("All scores", required=True)
 @spreadsheet_option
 def merge(
@@ -62,7 +64,7 @@ def merge(
 
 @files.command()
 @runs_argument
-@judgment_options
+@judgment_options()
 @run_options
 @file_memory_option
 @click.option(
@@ -75,8 +77,7 @@ def merge(
 def pack(
     runs: tuple[str, ...],
     judgments: dict[str, Any],
-    run_format: str,
-    name_by: str,
+    reading: dict[str, str],
     only_judged: bool,
     output: str,
 ) -> None:
@@ -86,29 +87,25 @@ def pack(
     """
     if only_judged and not judgments:
         raise click.UsageError("--only-judged needs --prefs FILE or --qrels FILE")
-    from pgcjax.io.runs import Options, open_runs
     from pgcjax.io.runs.pack import pack as write
 
     with ProgressDisplay() as progress:
-        source = open_runs(runs, Options(run_format, name_by))
-        tables = read_judgments(judgments)
-        count = write(
-            source, output, **tables, only_judged=only_judged, progress=progress.update
-        )
+        source, tables = opened(runs, reading), read_judgments(judgments)
+        settings = {"only_judged": only_judged, "progress": progress.update}
+        count = write(source, output, **tables, **settings)
     say(f"packed {counted(count, 'run')} into {output}")
 
 
 @files.command()
 @click.argument("paths", nargs=-1, type=FILE, metavar="FILE...")
-@judgment_options
+@judgment_options()
 @run_options
 @file_memory_option
 @choice_option("--as", "kind", allowed=["auto", *FILE_KINDS], help="Kind of FILE...")
 def check(
     paths: tuple[str, ...],
     judgments: dict[str, Any],
-    run_format: str,
-    name_by: str,
+    reading: dict[str, str],
     kind: str,
 ) -> None:
     """Read files as evaluate does, and describe their content."""
@@ -125,10 +122,7 @@ def check(
         judgments["qrels"] = *judgments.get("qrels", ()), *qrels
     tables = read_judgments(judgments)
     if sorted_paths["runs"]:
-        from pgcjax.io.runs import Options, open_runs
-
-        runs = open_runs(sorted_paths["runs"], Options(run_format, name_by))
-        tables["runs"] = runs.table
+        tables["runs"] = opened(sorted_paths["runs"], reading).table
     if sorted_paths["grids"]:
         from pgcjax.io.grids import read_grids
 
@@ -152,17 +146,15 @@ def check(
 @click.option("--pairs", type=WHOLE, help="Pairs that each judge judges per query.")
 @click.option("--intents", type=WHOLE, help="Intents per query.")
 @click.option("--depth", type=WHOLE, help="Documents per query in a run.")
-@click.option("--rows", type=WHOLE, help="Rows of the image grid.")
-@click.option("--columns", type=WHOLE, help="Columns of the image grid.")
-@click.option(
-    "--seed", type=WHOLE, default=0, show_default=True, help="Seed of the collection."
-)
-def simulate(output: str, **settings: int | None) -> None:
+@numbers_option("--grid", metavar="ROWS[,COLUMNS]", help="Size of the image grid.")
+@click.option("--seed", type=WHOLE, default=0, help="Seed of the collection.")
+def simulate(output: str, grid: list[int | None], **settings: int | None) -> None:
     """Write a made-up collection whose true order of runs is known to a new DIR."""
     from pgcjax.datasets.files import write_collection
     from pgcjax.datasets.settings import CollectionSettings
     from pgcjax.io.write import check_room
 
+    settings |= dict(zip(("rows", "columns"), grid, strict=False))
     given = CollectionSettings(**{k: v for k, v in settings.items() if v is not None})
     if os.path.exists(output):  # of a name that is too long, writing tells
         raise click.UsageError(f"{output} exists already: name a new folder")

@@ -3,14 +3,23 @@
 import json
 import math
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from pgcjax.cli.options import WHOLE
+from pgcjax.cli.options import (
+    WHOLE,
+    Decorator,
+    output_option,
+    spreadsheet_option,
+    together,
+    write_table,
+)
 from pgcjax.errors import printable
 from pgcjax.io.write import header
+from pgcjax.reporting.progress import say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,19 +40,102 @@ format_option = click.option(
 )
 
 
-def _count(context: click.Context, option: click.Parameter, top: int | None) -> Any:
-    if top is not None and top < 1:
-        raise click.UsageError(f"--top {top}: expected a number of runs, 1 or more")
-    return top
+def top_option(help: str, noun: str = "runs") -> Decorator:
+    """Add --top N, for rows of a table that are called by this noun."""
+
+    def check(context: click.Context, option: click.Parameter, top: int | None) -> Any:
+        if top is not None and top < 1:
+            raise click.UsageError(
+                f"--top {top}: expected a number of {noun}, 1 or more"
+            )
+        return top
+
+    return click.option("--top", type=WHOLE, metavar="N", callback=check, help=help)
 
 
-top_option = click.option(
-    "--top",
-    type=WHOLE,
-    metavar="N",
-    callback=_count,
-    help=f"Print the best N runs only; by default all, on a terminal {_SHOWN}.",
+top_runs_option = top_option(
+    f"Print the best N runs only; by default all, on a terminal {_SHOWN}."
 )
+
+
+class Output(NamedTuple):
+    """Outlet of findings: stdout, and a file if one is named.
+
+    Attributes:
+        form: how they are printed, one of `FORMATS`.
+        path: of the file.
+        spreadsheet: whether no name in it is computed by a spreadsheet.
+    """
+
+    form: str
+    path: str | None
+    spreadsheet: bool
+
+    def give(
+        self,
+        table: "pd.DataFrame",
+        metadata: dict[str, Any],
+        notes: Iterable[str] = (),
+        *,
+        noun: str = "rows",
+        printed: "pd.DataFrame | None" = None,
+        best: str = "",
+        below: Sequence[str] = (),
+    ) -> None:
+        """Write findings at full precision and print them, with notes on stderr.
+
+        Args:
+            table: of findings.
+            metadata: what they depend on.
+            notes: on stderr, a line each.
+            noun: a plural for the rows.
+            printed: a table to print in place of the one that is written.
+            best: as of `print_findings`.
+            below: lines below a printed table for people or papers.
+        """
+        for note in notes:
+            say(note)
+        self.write(table, metadata, noun)
+        shown = table if printed is None else printed
+        print_findings(shown, self.form, metadata, best, below)
+
+    def print(self, table: "pd.DataFrame", metadata: dict[str, Any]) -> None:
+        """Print findings."""
+        print_findings(table, self.form, metadata)
+
+    def write(
+        self, table: "pd.DataFrame", metadata: dict[str, Any], noun: str = "rows"
+    ) -> None:
+        """Write findings, if a file is named."""
+        write_table(table, self.path, metadata, noun, spreadsheet=self.spreadsheet)
+
+
+def findings_options(
+    help: str = "Write the table at full precision", *suffixes: Any, **more: Any
+) -> Decorator:
+    """Add --format, -o and --spreadsheet; the command gets an `Output` as `output`.
+
+    Arguments are as of `output_option`.
+    """
+    add = together(
+        format_option, output_option(help, *suffixes, **more), spreadsheet_option
+    )
+
+    def decorated(command: Callable) -> Callable:
+        @wraps(command)
+        def gathered(
+            *args: Any,
+            form: str | None,
+            output: str | None,
+            spreadsheet: bool,
+            **options: Any,
+        ) -> Any:
+            given = Output(format_of(form), output, spreadsheet)
+            return command(*args, output=given, **options)
+
+        return add(gathered)
+
+    return decorated
 
 
 def format_of(form: str | None, top: int | None = None, per_query: bool = False) -> str:

@@ -1,6 +1,5 @@
 """The verbs that ask how good judgments are: agree, audit, fit."""
 
-from collections.abc import Callable
 from typing import Any
 
 import click
@@ -15,22 +14,17 @@ from pgcjax.cli.options import (
     encoding_option,
     file_memory_option,
     files_option,
-    is_by_hand,
+    given_options,
     output_option,
     prefs_format_option,
+    refuse_options,
+    together,
     write_table,
 )
 from pgcjax.io.choices import TABLE_SUFFIXES
 from pgcjax.judging.choices import BY, MODELS, SIDES, SPLITS, SWAYS
 from pgcjax.reporting.progress import ProgressDisplay, say
 
-_judge_option = click.option(
-    "--judge",
-    "judges",
-    multiple=True,
-    metavar="NAME",
-    help="Only the votes of this judge; repeat for several. By default all judges.",
-)
 lengths_option = click.option(
     "--lengths",
     type=FILE,
@@ -46,33 +40,41 @@ _covariates_option = click.option(
     "categories of both sides (NAME_a and NAME_b), first, longer, or self_preference; "
     "repeat.",
 )
-_families_option = click.option(
-    "--family",
-    "families",
-    multiple=True,
-    metavar="NAME=FAMILY",
-    help=(
-        "Family of a judge or document, for self_preference; repeat. By default each "
-        "forms a family alone."
-    ),
-)
 
 
-def _families(named: tuple[str, ...]) -> dict[str, str] | None:
+def _families(
+    context: click.Context, option: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str] | None:
     """Read NAME=FAMILY; None of none."""
-    pairs = [text.rpartition("=") for text in named]
-    for text, (name, _, family) in zip(named, pairs, strict=True):
+    pairs = [text.rpartition("=") for text in given]
+    for text, (name, _, family) in zip(given, pairs, strict=True):
         if not name or not family:
             raise click.UsageError(f"--family {text}: expected NAME=FAMILY")
     return {name: family for name, _, family in pairs} or None
 
 
-def _votes_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Read preferences, of all judges or some."""
-    votes = files_option(
-        "--prefs", required=True, help="Preferences; repeat for several files."
-    )
-    return votes(prefs_format_option(_judge_option(function)))
+_families_option = click.option(
+    "--family",
+    "families",
+    multiple=True,
+    metavar="NAME=FAMILY",
+    callback=_families,
+    help="Family of a judge or document, for self_preference; repeat. By default each "
+    "forms a family alone.",
+)
+
+
+_votes_options = together(
+    files_option("--prefs", required=True, help="Preferences; repeat for several."),
+    prefs_format_option,
+    click.option(
+        "--judge",
+        "judges",
+        multiple=True,
+        metavar="NAME",
+        help="Only the votes of this judge; repeat for several. By default all judges.",
+    ),
+)
 
 
 @judgments.command()
@@ -155,7 +157,7 @@ def audit(
     judges: tuple[str, ...],
     lengths: str | None,
     covariates: tuple[str, ...],
-    families: tuple[str, ...],
+    families: dict[str, str] | None,
     people: tuple[str, ...],
     output: str | None,
 ) -> None:
@@ -174,7 +176,7 @@ def audit(
         preferences = read_preferences(prefs, format=prefs_format)
     judged_by: dict[str, Any] = {"judges": list(judges) or None, "people": list(people)}
     if covariates or families:
-        judged_by |= {"covariates": list(covariates), "families": _families(families)}
+        judged_by |= {"covariates": list(covariates), "families": families}
     with ProgressDisplay() as progress:
         result = audited(
             preferences, lengths=lengths, progress=progress.update, **judged_by
@@ -241,7 +243,7 @@ def fit(
     judges: tuple[str, ...],
     lengths: str | None,
     covariates: tuple[str, ...],
-    families: tuple[str, ...],
+    families: dict[str, str] | None,
     model: str,
     by: str,
     reliability: bool,
@@ -271,7 +273,7 @@ def fit(
     settings |= {"remove": list(remove), "judges": list(judges) or None}
     settings |= {} if prior is None else {"prior": prior}
     if covariates or families:
-        settings |= {"covariates": list(covariates), "families": _families(families)}
+        settings |= {"covariates": list(covariates), "families": families}
     with ProgressDisplay() as progress:
         result = fitted(
             preferences, model, lengths=lengths, progress=progress.update, **settings
@@ -296,11 +298,7 @@ def _rank_systems(
     from pgcjax.engine.win_rates import rank_sets
     from pgcjax.io.votes.read import read_preferences
 
-    context = click.get_current_context()
-    for option in context.command.get_params(context):
-        name = option.name or ""
-        if option.expose_value and name not in _OF_PEOPLE and is_by_hand(context, name):
-            raise click.UsageError(f"{option.opts[0]} does not go with --people")
+    refuse_options(given_options().keys() - _OF_PEOPLE, "does not go with --people")
     ranks = rank_sets(read_preferences(prefs, format=prefs_format), people=people)
     write_table(ranks.table, output, ranks.metadata | {"version": __version__})
     for note in ranks.notes:

@@ -34,15 +34,12 @@ from pgcjax.judging.choices import FEATURES, GROUPS
     "C",
     type=REAL,
     default=1.0,
-    show_default=True,
     metavar="C",
     help="Inverse strength of the penalty of the regression (L2).",
 )
 @choice_option("--groups", allowed=GROUPS, help="Unit that is kept in one fold.")
-@click.option("--folds", type=WHOLE, default=10, show_default=True)
-@click.option(
-    "--seed", type=WHOLE, default=0, show_default=True, help="Seed of the folds."
-)
+@click.option("--folds", type=WHOLE, default=10)
+@click.option("--seed", type=WHOLE, default=0, help="Seed of the folds.")
 @encoding_option
 @file_memory_option
 @output_option("Write what is predicted at full precision")

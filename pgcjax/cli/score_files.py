@@ -7,14 +7,15 @@ import click
 
 from pgcjax.cli.options import (
     FILE,
-    REAL,
     WHOLE,
     Decorator,
+    alpha_option,
     choice_option,
     file_memory_option,
     measure_option,
     output_option,
     reading_option,
+    seed_option,
     together,
 )
 from pgcjax.cli.verbs import SharedOption
@@ -76,14 +77,14 @@ test_options = together(
         type=click.Choice(CORRECTIONS),
         help="Correction of p if the test compares single pairs; by default holm.",
     ),
-    click.option("--alpha", type=REAL, default=0.05, show_default=True),
+    alpha_option(),
     click.option(
         "--resamples",
         type=WHOLE,
         metavar="N",
         help=f"By default {_COUNTS}, or as many as the correction needs.",
     ),
-    click.option("--seed", type=WHOLE, default=0, show_default=True),
+    seed_option,
 )
 
 cluster_option = click.option(

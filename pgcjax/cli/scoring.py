@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from pgcjax.cli.commands import cli
-from pgcjax.cli.formats import format_of, format_option, top_option
+from pgcjax.cli.formats import format_of, format_option, top_runs_option
 from pgcjax.cli.given_scores import give, print_scores
 from pgcjax.cli.options import (
     REAL,
-    float32_option,
     given_judgments,
     judgment_options,
     measure_option,
     memory_option,
-    order_option,
+    opened,
     per_query_option,
     resume_option,
+    rounded_order_option,
     run_options,
     runs_argument,
     spreadsheet_option,
@@ -51,7 +51,7 @@ class _Missing(click.Choice):
 
 scoring_options = together(
     runs_argument,
-    judgment_options,
+    judgment_options(),
     run_options,
     measure_option(
         "Such as 'PGC(p=0.8)' or nDCG@10,AP; the first one ranks the runs. official: "
@@ -60,41 +60,23 @@ scoring_options = together(
         "--qrels."
     ),
     format_option,
-    top_option,
-    order_option,
-    float32_option,
+    top_runs_option,
+    rounded_order_option(),
     click.option(
         "--missing",
         type=_Missing(MISSING),
         default=MISSING[0],
-        show_default=True,
         help="Score of a judged query that a run lacks.",
     ),
     verify_option("scores"),
     memory_option,
-    click.option(
-        "--grids",
-        is_flag=True,
-        help="RUN... are image grids: query_id, run_id, doc_id, row, column; or "
-        "Image_position.json of Xie et al.",
-    ),
     resume_option,
     click.option(
         "--distributed",
-        metavar="HOW",
+        metavar="HOW[,SECONDS]",
         help="Share the job with other processes that make the same call: auto (SLURM "
-        "and other launchers that JAX knows) or I/N@HOST:PORT, the I-th of N.",
-    ),
-    click.option(
-        "--distributed-timeout",
-        type=REAL,
-        default=30.0,
-        show_default=True,
-        metavar="SECONDS",
-        help=(
-            "Time after which a process stops if others have not joined, or do not "
-            "respond."
-        ),
+        "and other launchers that JAX knows) or I/N@HOST:PORT, the I-th of N. It stops "
+        "if others do not join, or respond, for so many seconds; by default 30.",
     ),
     scores_output_option("Write all scores at full precision", target=WITH_WORK),
     spreadsheet_option,
@@ -103,19 +85,17 @@ scoring_options = together(
 
 
 class Sources(NamedTuple):
-    """Runs, judgments and measures to score, from the options.
+    """Runs and judgments to score, from the options.
 
     Attributes:
         runs: files, or image grids.
         judgments: as `judgment_options` gives them.
         reading: how run files are read.
-        grids: whether they are image grids.
     """
 
     runs: tuple[str, ...]
     judgments: dict[str, Any]
-    reading: dict[str, Any]
-    grids: bool
+    reading: dict[str, str]
 
     @classmethod
     def of(cls, options: dict[str, Any], judged: bool = True) -> "Sources":
@@ -130,28 +110,29 @@ class Sources(NamedTuple):
             )
         from pgcjax.measures.catalogue import parse_all
 
-        parse_all(options["measures"])  # a typo is said before minutes of reading
-        options["measures"] = options["measures"] or None
-        reading = {"format": options.pop("run_format"), "name_by": options["name_by"]}
-        del options["name_by"]
-        given = *reading.values(), options["order"], options["float32"]
-        if options["grids"] and given != ("auto", "tag", "trec", False):
+        parse_all(options["measures"] or [])  # a typo is said before minutes of reading
+        sources = cls(*(options.pop(name) for name in cls._fields))
+        ordered = sources.reading["name_by"], options["order"], options["float32"]
+        if sources.grids and ordered != ("tag", "trec", False):
             raise click.UsageError(
-                "--grids orders images by their places: leave out --run-format, "
-                "--name-by, --order, --float32"
+                "--run-format grids orders images by their places: leave out --name-by "
+                "and --order"
             )
-        first = options.pop("runs"), options.pop("judgments"), reading
-        return cls(*first, options.pop("grids"))
+        return sources
+
+    @property
+    def grids(self) -> bool:
+        """Whether runs are image grids."""
+        return self.reading["format"] == "grids"
 
     def opened(self) -> "Runs":
         """Open runs or image grids."""
         from pgcjax.engine.request import runs_of
         from pgcjax.io.grids import read_grids
-        from pgcjax.io.runs import Options, open_runs
 
         if self.grids:
             return runs_of(read_grids(self.runs))
-        return open_runs(self.runs, Options(**self.reading))
+        return opened(self.runs, self.reading)
 
 
 class Work(NamedTuple):
@@ -190,14 +171,12 @@ def working(
         part: of the runs, which is scored alone.
     """
     resume, memory = options.pop("resume"), options.pop("memory")
-    distributed, seconds = (
-        options.pop(name) for name in ("distributed", "distributed_timeout")
-    )
-    processes, of = None, ""
+    distributed, processes, of = options.pop("distributed"), None, ""
     if distributed:
         from pgcjax.engine.distributed import start
 
-        processes = start(distributed, seconds)
+        launcher, _, seconds = distributed.partition(",")
+        processes = start(launcher, REAL.convert(seconds or "30", None, None))
         processes.insist = _leave
         if processes.count > 1:
             of = f".{processes.number + 1}-of-{processes.count}"
@@ -296,9 +275,7 @@ def _describe(
         name: options[name] for name in ("measures", "order", "float32", "memory")
     }
     tables = given_judgments(sources.judgments)
-    for line in describe(
-        estimate(runs.part(*share) if share else runs, **tables, **settings)
-    ):
+    for line in describe(estimate(runs, **tables, **settings)):
         click.echo(line)
 
 

@@ -13,45 +13,49 @@ from pgcjax.cli.options import (
     WHOLE,
     choice_option,
     files_option,
+    opened,
     output_option,
     prefs_format_option,
     run_options,
+    seed_option,
+    split_pairs,
     together,
     write_table,
 )
-from pgcjax.io.choices import FIGURE_KINDS, ORDERS
+from pgcjax.io.choices import FIGURE_KINDS, ORDERS, TABLE_SUFFIXES
 from pgcjax.reporting.progress import ProgressDisplay, say
 
+_FIGURES = tuple(f".{kind}" for kind in FIGURE_KINDS)
+_ERRORS = ("error", "ties", "bias")
 
-def _share(name: str, default: float, help: str) -> Any:
-    return click.option(
-        name, type=REAL, default=default, show_default=True, metavar="SHARE", help=help
-    )
+
+def _errors(
+    context: click.Context, option: click.Parameter, text: str | None
+) -> dict[str, float]:
+    """Read shares of the answers by name."""
+    shares = {}
+    pairs = text.split(",") if text else ()
+    for name, value in split_pairs(pairs, "--errors", "NAME=SHARE,…"):
+        if name not in _ERRORS:
+            raise click.UsageError(f"--errors {text}: expected {', '.join(_ERRORS)}")
+        shares[name] = REAL.convert(value, option, context)
+    return shares
+
+
+def _count(name: str, default: int, help: str) -> Any:
+    return click.option(name, type=WHOLE, default=default, metavar="N", help=help)
 
 
 _made_up = together(
+    _count("--queries", 20, "Made-up queries."),
+    _count("--systems", 2, "Made-up runs, each with more noise than the one before."),
     click.option(
-        "--queries",
-        type=WHOLE,
-        default=20,
-        show_default=True,
-        metavar="N",
-        help="Made-up queries.",
+        "--bad",
+        type=REAL,
+        default=0.2,
+        metavar="SHARE",
+        help="Share of made-up documents that are bad.",
     ),
-    click.option(
-        "--systems",
-        type=WHOLE,
-        default=2,
-        show_default=True,
-        metavar="N",
-        help="Made-up runs, each with more noise than the one before.",
-    ),
-    _share("--bad", 0.2, "Share of made-up documents that are bad."),
-)
-_judge = together(
-    _share("--error", 0.0, "Share of answers that name the worse document."),
-    _share("--ties", 0.0, "Share of answers that are ties."),
-    _share("--bias", 0.0, "Share of answers that name the first document."),
 )
 
 
@@ -66,10 +70,8 @@ _judge = together(
     type=WHOLE,
     multiple=True,
     metavar="N",
-    help=(
-        "Number of documents of a query; repeat for several. By default 5, 10, 15 "
-        "and 20."
-    ),
+    help="Number of documents of a query; repeat for several. By default 5, 10, 15 "
+    "and 20.",
 )
 @click.option(
     "--design",
@@ -83,45 +85,43 @@ _judge = together(
     "-m",
     "--measure",
     default="ppref",
-    show_default=True,
     metavar="MEASURE",
     help="Measure that separates runs: ppref, rpref, fpref or wpref.",
 )
-@click.option(
-    "--k",
-    type=WHOLE,
-    default=5,
-    show_default=True,
-    help="Number of documents at the top.",
-)
+@click.option("--k", type=WHOLE, default=5, help="Number of documents at the top.")
 @choice_option(
     "--over",
     allowed=OVER,
     help="Separate runs on each query, or by their mean over all queries.",
 )
 @_made_up
-@_judge
-@click.option("--seed", type=WHOLE, default=0, show_default=True)
+@click.option(
+    "--errors",
+    metavar="NAME=SHARE,…",
+    callback=_errors,
+    help="Shares of the judge's answers: error names the worse document, ties are "
+    "ties, bias names the first document, as error=0.1,ties=0.2; by default 0.",
+)
+@seed_option
 @choice_option("--order", allowed=ORDERS, help="Order of documents in a run.")
 @format_option
-@output_option("Write the table at full precision")
 @output_option(
-    "Draw judgments by number of documents",
-    [f".{kind}" for kind in FIGURE_KINDS],
-    "--figure",
+    "Write the table at full precision, or draw judgments by number of documents; "
+    "repeat for both",
+    (*TABLE_SUFFIXES, *_FIGURES),
+    multiple=True,
 )
 def simulate(
     runs: tuple[str, ...],
     votes: tuple[str, ...],
     prefs_format: str,
     qrels: tuple[str, ...],
-    run_format: str,
-    name_by: str,
+    reading: dict[str, str],
     documents: tuple[int, ...],
     designs: tuple[str, ...],
     form: str | None,
-    output: str | None,
-    figure: str | None,
+    output: tuple[str, ...],
+    errors: dict[str, Any],
     **options: Any,
 ) -> None:
     """Simulate costs and results of designs of asking, by a judge who knows the truth.
@@ -132,12 +132,9 @@ def simulate(
     """
     from pgcjax.asking.simulate import SIZES, simulate_asking
 
-    data: dict[str, Any] = {"runs": None, "votes": None, "qrels": qrels or None}
+    data: dict[str, Any] = {"runs": opened(runs, reading) if runs else None}
+    data |= {"votes": None, "qrels": qrels or None}
     with ProgressDisplay() as progress:
-        if runs:
-            from pgcjax.io.runs import Options, open_runs
-
-            data["runs"] = open_runs(runs, Options(run_format, name_by))
         if votes:
             from pgcjax.io.votes.read import read_preferences
 
@@ -145,15 +142,18 @@ def simulate(
         result = simulate_asking(
             **data,
             **options,
+            **errors,
             documents=documents or SIZES,
             designs=designs or DESIGNS,
             progress=progress.update,
         )
-    write_table(result.table, output, result.metadata)
-    if figure:
-        from pgcjax.reporting import canvas, plots
+    for path in output:
+        if path.lower().endswith(_FIGURES):
+            from pgcjax.reporting import canvas, plots
 
-        shown = "documents", "judgments", "design"
-        canvas.save(plots.lines(result.table, *shown), figure)
-        say(f"wrote {figure}")
+            shown = "documents", "judgments", "design"
+            canvas.save(plots.lines(result.table, *shown), path)
+            say(f"wrote {path}")
+        else:
+            write_table(result.table, path, result.metadata)
     print_findings(result.table, format_of(form), result.metadata)

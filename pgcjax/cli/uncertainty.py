@@ -11,11 +11,13 @@ from pgcjax.cli.options import (
     FILE,
     REAL,
     WHOLE,
+    alpha_option,
     choice_option,
     given_judgments,
-    is_by_hand,
     is_folder,
     output_option,
+    refuse_options,
+    seed_option,
     write_table,
 )
 from pgcjax.cli.score_files import cluster_option
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
 _NOT_RECTIFIED = (
     *("resample", "leave_out", "score_intervals", "interval", "missing", "verify"),
-    *("qrels", "float32", "resume", "anytime", "cluster"),
+    *("qrels", "resume", "anytime", "cluster"),
 )
 _OF_DRAWS = ("replicates", "score_intervals", "replicates_output", "top")
 _NOT_ANYTIME = (*_OF_DRAWS, "leave_out", "resample", "interval", "pairs_output")
@@ -61,26 +63,15 @@ _ANYTIME = ("alpha", "ceiling")
         "both queries and judgments."
     ),
 )
-@click.option("--seed", type=WHOLE, default=0, show_default=True)
+@seed_option
 @cluster_option
 @choice_option("--interval", allowed=REPLICATED, help="Interval from the replicates.")
 @click.option(
     "--leave-out",
-    type=click.Choice(LEFT_OUT),
-    help=(
-        "In place of replicates, print the changes without each judge, or without "
-        "the judgments of documents that only one run contributed; for PGC of --prefs."
-    ),
-)
-@click.option(
-    "--pool-depth",
-    type=WHOLE,
-    default=10,
-    show_default=True,
-    metavar="K",
-    help=(
-        "Depth to which runs contributed documents to be judged, for --leave-out runs."
-    ),
+    metavar="judges|runs[@K]",
+    help="In place of replicates, print the changes without each judge, or without the "
+    "judgments of documents that only one run contributed, from the K ranks to which "
+    "runs were judged, by default 10; for PGC of --prefs.",
 )
 @click.option(
     "--anytime",
@@ -89,18 +80,11 @@ _ANYTIME = ("alpha", "ceiling")
     "which run is best, which are the K best (topK), or which of two is better "
     "(RUN,RUN), and which query to judge next. The answer is valid after each query.",
 )
-@click.option(
-    "--alpha",
-    type=REAL,
-    default=0.05,
-    show_default=True,
-    help="Probability that --anytime ever stops with a wrong answer.",
-)
+@alpha_option("Probability that --anytime ever stops with a wrong answer.")
 @click.option(
     "--ceiling",
     type=REAL,
     default=1.0,
-    show_default=True,
     help="Upper bound of scores, for --anytime.",
 )
 @click.option(
@@ -129,9 +113,7 @@ _ANYTIME = ("alpha", "ceiling")
     TABLE_SUFFIXES,
     "--replicates-output",
 )
-@click.pass_context
 def uncertainty(
-    context: click.Context,
     form: str | None,
     top: int | None,
     interval: str,
@@ -150,7 +132,8 @@ def uncertainty(
     """
     leaves, anytime = options["leave_out"], options["anytime"]
     sources = Sources.of(options, judged=not anytime)
-    _refuse(context, leaves, anytime, rectify)
+    _refuse(leaves, anytime, rectify)
+    options |= _left_out(leaves)
     if score_intervals and interval not in REPLICATED_SINGLY:
         kinds = "|".join(REPLICATED_SINGLY)
         raise click.UsageError(f"--score-intervals: expected --interval {kinds}")
@@ -189,22 +172,26 @@ def uncertainty(
     work.end(resume)
 
 
-def _refuse(
-    context: click.Context,
-    leaves: str | None,
-    anytime: str | None,
-    rectify: str | None,
-) -> None:
+def _refuse(leaves: str | None, anytime: str | None, rectify: str | None) -> None:
     """Refuse options that do not go with others that are given."""
-    for names, without, given in (
+    for names, reason, given in (
         (_OF_DRAWS, "goes without --leave-out", leaves),
         (_NOT_ANYTIME, "goes without --anytime", anytime),
         (_ANYTIME, "needs --anytime QUESTION", not anytime),
         (_NOT_RECTIFIED, "goes without --rectify", rectify),
     ):
-        for option in context.command.get_params(context) if given else ():
-            if option.name in names and is_by_hand(context, option.name):
-                raise click.UsageError(f"{option.opts[0]} {without}")
+        refuse_options(names if given else (), reason)
+
+
+def _left_out(text: str | None) -> dict[str, Any]:
+    """Read what is left out, as arguments of `uncertainty`."""
+    what, at, depth = (text or "").partition("@")
+    if text and (what not in LEFT_OUT or at and what != "runs"):
+        raise click.UsageError(
+            f"--leave-out {text}: expected {', '.join(LEFT_OUT)}, or runs@K"
+        )
+    settings: dict[str, Any] = {"leave_out": what or None}
+    return settings | ({"pool_depth": WHOLE.convert(depth, None, None)} if at else {})
 
 
 def _scored(
@@ -217,6 +204,8 @@ def _scored(
     tables = given_judgments(sources.judgments)
     if people is None:
         return score(sources.opened(), **tables, **options, job=job)
+    if options["float32"]:
+        raise click.UsageError("--order with -float32 goes without --rectify")
     if "preferences" not in tables:
         raise click.UsageError("--rectify needs a model's votes: --prefs")
     measures = [*(options["measures"] or ["PGC"])]
@@ -257,12 +246,8 @@ def _print(result: "Finding", interval: str, form: str | None, top: int | None) 
 
 def _of_measures(result: "Finding", table: str, **options: Any) -> "pd.DataFrame":
     """Put the tables of all measures together, each with the name of its measure."""
-    import pandas as pd
+    from pgcjax.io.result import stacked
 
     assert result.observed is not None
-    parts = []
-    for measure in result.observed.measures:
-        part = getattr(result, table)(measure, **options)
-        part.insert(0, "measure", measure)
-        parts.append(part)
-    return pd.concat(parts, ignore_index=True)
+    table_of, measures = getattr(result, table), result.observed.measures
+    return stacked({name: table_of(name, **options) for name in measures})

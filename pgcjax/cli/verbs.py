@@ -10,14 +10,14 @@ from pgcjax.cli.targets import Target
 from pgcjax.reporting.progress import be_quiet
 
 _HEADINGS = {
-    "Judgments": "prefs qrels intent-qrels intents context judge judges votes bad",
-    "Runs and measures": "measure missing order float32 grids only-judged verify",
+    "Judgments": "prefs qrels intent-qrels context judge judges votes bad",
+    "Runs and measures": "measure missing order only-judged verify",
     "Statistics": "test correction alpha resamples interval replicates resample seed "
     "pairs baseline ranks rectify precision required score-intervals",
     "Output": "output score-format spreadsheet format top per-query means-only title "
     "runs-output pairs-output judges-output scores-output replicates-output bounds "
-    "figure figures figure-format",
-    "Large jobs": "resume part dry-run distributed distributed-timeout",
+    "figures",
+    "Large jobs": "resume part dry-run distributed",
 }
 """The headings of help, in order, and the options below each; others come first."""
 
@@ -91,11 +91,12 @@ class Verb(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            place = OPTIONS.get((self.name or "", error.option_name))
+            verb = ctx.command_path.partition(" ")[2]
+            place = OPTIONS.get((verb, error.option_name))
             if place is None:
                 raise
             raise click.UsageError(
-                f"{self.name} has no {error.option_name}: {place}", ctx
+                f"{verb} has no {error.option_name}: {place}", ctx
             ) from None
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -103,7 +104,12 @@ class Verb(click.Command):
         options = *self.params, *self.shared
         given = [(p.type, ctx.params.get(p.name or "")) for p in options]
         paths = [(t, v) for t, v in given if isinstance(t, click.Path) and v]
-        targets = [(v, t.patterns(v)) for t, v in paths if isinstance(t, Target)]
+        targets = [
+            (path, t.patterns(path))
+            for t, v in paths
+            if isinstance(t, Target)
+            for path in ((v,) if isinstance(v, str) else v)
+        ]
         if targets:
             from pgcjax.io.targets import keep_apart
 
