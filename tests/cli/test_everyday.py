@@ -120,6 +120,7 @@ def test_help_of_the_demo_needs_no_environment():
     assert re.search(r"^  scripts/demo -o FILE ", done.stdout, re.MULTILINE)
 
 
+@pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 def test_intents_and_grades_of_intents_are_told_apart(pgcjax, demo):
     """One option takes both, in any order; an intent's table has no documents."""
     line = ("evaluate", "runs", "-m", "DIN-nDCG@5", "--format", "json")
