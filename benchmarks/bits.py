@@ -119,8 +119,8 @@ CASES = {
     "prefer": f"rankings prefer {_DL21_BOTH} -o OUT/p.csv",
     "prefer-web": f"rankings prefer {WEB}/runs --name-by file "
     f"--intent-qrels {WEB}/qrels/2010.diversity.qrels.gz -o OUT/p.csv",
-    "asking": "ask simulate --documents 10 --queries 8 --error 0.1 --format csv -o "
-    "OUT/d.csv",
+    "asking": "ask simulate --documents 10 --queries 8 --errors error=0.1 --format csv "
+    "-o OUT/d.csv",
     "simulate": "files simulate --seed 7 -o OUT/made",
     "pack": f"files pack {DEMO}/runs {_DEMO_PREFS} -o OUT/packed.parquet",
     "check": f"files check {_DEMO}",

@@ -7,9 +7,15 @@ import click
 
 from pgcjax._aliases import VERBS
 from pgcjax._version import __version__
-from pgcjax.cli.groups import JudgmentVerbs, MeasureVerbs, moved
 from pgcjax.cli.options import output_option
-from pgcjax.cli.verbs import Verb, Verbs, shared_options
+from pgcjax.cli.verbs import (
+    JudgmentVerbs,
+    MeasureVerbs,
+    Verb,
+    Verbs,
+    moved,
+    shared_options,
+)
 from pgcjax.io.choices import SCORE_SUFFIXES
 from pgcjax.io.reading import address_space
 from pgcjax.reporting.progress import ProgressDisplay, say
@@ -18,7 +24,7 @@ OUT_OF_MEMORY = 3
 LEAST_ADDRESSES = 1280 * 2**20
 _MODULES = (
     "asking comparing enough explaining files findings fragile judges judgments "
-    "measures predicting rankings reporting scoring simulating uncertainty"
+    "measures rankings reporting scoring uncertainty"
 ).split()
 _EARLY = {"evaluate": "scoring"}  # the verb that answers within a second
 _HEADINGS = {

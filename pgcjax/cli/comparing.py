@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pgcjax.cli import options as opt
 from pgcjax.cli.commands import cli
 from pgcjax.cli.formats import (
     Output,
@@ -15,25 +16,6 @@ from pgcjax.cli.formats import (
     print_findings,
     print_leaderboard,
     top_runs_option,
-)
-from pgcjax.cli.options import (
-    FILE,
-    REAL,
-    alpha_option,
-    choice_option,
-    judgment_options,
-    measure_option,
-    memory_option,
-    one_measure_option,
-    opened,
-    output_option,
-    read_judgments,
-    resamples_option,
-    resume_option,
-    run_options,
-    seed_option,
-    split_pairs,
-    spreadsheet_option,
 )
 from pgcjax.cli.score_files import (
     by_name,
@@ -59,8 +41,8 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
 
 
 @cli.command()
-@click.argument("scores", nargs=-1, required=True, type=FILE, metavar="SCORES…")
-@measure_option(
+@click.argument("scores", nargs=-1, required=True, type=opt.FILE, metavar="SCORES…")
+@opt.measure_option(
     "Measure, required if there are several; nDCG@10,AP shows both side by side, and "
     "the first one ranks the runs."
 )
@@ -82,18 +64,16 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
 )
 @click.option(
     "--rectify",
-    type=FILE,
+    type=opt.FILE,
     metavar="FILE",
-    help=(
-        "Human scores of some of the queries, where SCORES are by a model: the "
-        "results then estimate human scores, predicted with the help of the model's."
-    ),
+    help="Human scores of some of the queries, where SCORES are by a model: the "
+    "results then estimate human scores, predicted with the help of the model's.",
 )
 @cluster_option
 @system_option
 @collections_option
 @test_options
-@choice_option(
+@opt.choice_option(
     "--ranks",
     allowed=RANKS,
     help="Method for ranks and tiers: pairs, as for letters; or windows, by max-t "
@@ -101,11 +81,11 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
 )
 @click.option(
     "--precision",
-    type=REAL,
+    type=opt.REAL,
     metavar="E",
     help="Largest Monte-Carlo standard error of a p; resampling continues until then.",
 )
-@choice_option(
+@opt.choice_option(
     "--missing",
     allowed=INCOMPLETE,
     help="Treatment of a query that some runs lack: drop removes it for all.",
@@ -115,30 +95,26 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
     "columns",
     multiple=True,
     metavar="NAME=COLUMN",
-    help=(
-        "Column of run_id, query_id, measure or value, as value=ndcg; repeat for "
-        "several."
-    ),
+    help="Column of run_id, query_id, measure or value, as value=ndcg; repeat for "
+    "several.",
 )
 @format_option
 @top_runs_option
 @click.option(
     "--pairs",
     is_flag=True,
-    help=(
-        "Print pairs, not runs; with --baseline, the formats text, csv and json "
-        "always print pairs."
-    ),
+    help="Print pairs, not runs; with --baseline, the formats text, csv and json "
+    "always print pairs.",
 )
 @click.option(
     "--required", is_flag=True, help="Print the smallest significant difference."
 )
 @score_format_option
-@memory_option
-@resume_option
-@output_option("Write all pairs at full precision", target=WITH_WORK)
-@output_option("Write runs at full precision", TABLE_SUFFIXES, "--runs-output")
-@spreadsheet_option
+@opt.memory_option
+@opt.resume_option
+@opt.output_option("Write all pairs at full precision", target=WITH_WORK)
+@opt.output_option("Write runs at full precision", TABLE_SUFFIXES, "--runs-output")
+@opt.spreadsheet_option
 def compare(
     scores: tuple[str, ...],
     measures: list[str] | None,
@@ -179,7 +155,7 @@ def compare(
     from pgcjax.io.checkpoint import remove
 
     folder = kept_work(output, resume)
-    pairs_of_columns = split_pairs(columns, "--column", "NAME=COLUMN")
+    pairs_of_columns = opt.split_pairs(columns, "--column", "NAME=COLUMN")
     reading: dict[str, Any] = {"columns": dict(pairs_of_columns), "missing": missing}
     resampling = dict(test=test, resamples=resamples, seed=seed, alpha=alpha)
     options |= {"baselines": list(baselines), "journal": folder, **resampling}
@@ -280,31 +256,31 @@ _EXITS = {"holds": 0, "fails": 4, "open": 5}
 @click.option(
     "--against",
     required=True,
-    type=FILE,
+    type=opt.FILE,
     metavar="RUN",
     help="Run to compare with: of SCORES; or a file, where judgments are given and "
     "SCORES is the file of the new run.",
 )
 @click.option(
     "--margin",
-    type=REAL,
+    type=opt.REAL,
     required=True,
     help="The smallest difference of means that matters, such as 0.01.",
 )
-@choice_option(
+@opt.choice_option(
     "--claim",
     allowed=CLAIMS,
     help="not-worse: by less than the margin; better: by more than 0; equivalent: the "
     "difference is within the margin on both sides.",
 )
-@alpha_option(
+@opt.alpha_option(
     "Probability that a claim passes whose difference is exactly at the margin."
 )
 @cluster_option
-@judgment_options()
-@run_options
+@opt.judgment_options()
+@opt.run_options
 @format_option
-@output_option(
+@opt.output_option(
     "Write the decision, and why; or a page: bounds, and the queries and documents "
     "behind them; repeat for both",
     (".json", *PAGE_SUFFIXES),
@@ -378,35 +354,35 @@ def _evaluated(
     """
     from pgcjax.engine.evaluate import evaluate
 
-    files = [opened(path, reading) for path in paths]
+    files = [opt.opened(path, reading) for path in paths]
     names = [sorted({*runs.table["run_id"]}) for runs in files]
     for path, of_file in zip(paths, names, strict=True):
         if len(of_file) > 1:
             raise click.UsageError(f"{path}: expected one run, found {len(of_file)}")
     first, second = (of_file[0] for of_file in names)
     both = paths if first == second else (first, second)
-    tables, runs = read_judgments(judgments), dict(zip(both, files, strict=True))
+    tables, runs = opt.read_judgments(judgments), dict(zip(both, files, strict=True))
     scores = evaluate(runs, **tables, measures=measures)
     return scores, both, (runs, tables)
 
 
 @cli.command()
-@click.argument("scores", type=FILE, metavar="SCORES")
+@click.argument("scores", type=opt.FILE, metavar="SCORES")
 @click.option(
     "--difference",
-    type=REAL,
+    type=opt.REAL,
     metavar="D",
     help="Difference of two means to detect; without it, the smallest difference that "
     "so many queries can detect is computed.",
 )
 @click.option(
     "--power",
-    type=REAL,
+    type=opt.REAL,
     default=0.8,
     metavar="P",
     help="Probability of detecting the difference.",
 )
-@one_measure_option("Measure, required if there are several.")
+@opt.one_measure_option("Measure, required if there are several.")
 @click.option(
     "--run",
     "runs",
@@ -415,10 +391,10 @@ def _evaluated(
     help="One of two runs of the pilot: give the option twice. By default the pairs "
     "with the median and the largest deviation.",
 )
-@alpha_option()
-@resamples_option
-@seed_option
-@choice_option(
+@opt.alpha_option()
+@opt.resamples_option
+@opt.seed_option
+@opt.choice_option(
     "--missing",
     allowed=INCOMPLETE,
     help="Treatment of a query that some runs lack: drop removes it for all.",

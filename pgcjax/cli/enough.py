@@ -5,29 +5,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pgcjax.asking.choices import BY, EXPECTED
+from pgcjax.cli import options as opt
 from pgcjax.cli.commands import judgments
 from pgcjax.cli.formats import Output, findings_options
-from pgcjax.cli.options import (
-    PGC_JUDGMENTS,
-    REAL,
-    WHOLE,
-    alpha_option,
-    choice_option,
-    given_options,
-    judgment_options,
-    measure_option,
-    memory_option,
-    one_measure_option,
-    opened,
-    order_option,
-    output_option,
-    read_judgments,
-    resume_option,
-    run_options,
-    runs_argument,
-    seed_option,
-    together,
-)
 from pgcjax.cli.targets import WITH_WORK, kept_work
 from pgcjax.io.choices import MISSING, TABLE_SUFFIXES
 from pgcjax.reporting.progress import ProgressDisplay
@@ -36,34 +16,38 @@ from pgcjax.stats.choices import REPLICATED, SHARES
 if TYPE_CHECKING:
     from pgcjax.io.runs import Runs
 
-_conventions = together(
-    seed_option,
-    order_option,
-    choice_option(
+_conventions = opt.together(
+    opt.seed_option,
+    opt.order_option,
+    opt.choice_option(
         "--missing", allowed=MISSING, help="Score of a judged query that a run lacks."
     ),
-    memory_option,
+    opt.memory_option,
 )
 
 
 def _best_option(help: str) -> Any:
-    return click.option("--best", "top", type=WHOLE, default=5, metavar="K", help=help)
+    return click.option(
+        "--best", "top", type=opt.WHOLE, default=5, metavar="K", help=help
+    )
 
 
 def _replicates_option(help: str) -> Any:
-    return click.option("--replicates", type=WHOLE, default=200, metavar="B", help=help)
+    return click.option(
+        "--replicates", type=opt.WHOLE, default=200, metavar="B", help=help
+    )
 
 
 @judgments.command()
-@runs_argument
-@judgment_options(PGC_JUDGMENTS, required=True)
-@run_options
-@measure_option("PGC of preferences, such as 'PGC(p=0.8)'; by default PGC.")
+@opt.runs_argument
+@opt.judgment_options(opt.PGC_JUDGMENTS, required=True)
+@opt.run_options
+@opt.measure_option("PGC of preferences, such as 'PGC(p=0.8)'; by default PGC.")
 @click.option(
     "--share",
     "shares",
     multiple=True,
-    type=REAL,
+    type=opt.REAL,
     metavar="SHARE",
     help="Share of the judgments; repeat. By default "
     f"{SHARES[0]:g}, {SHARES[1]:g}, …, {SHARES[-1]:g}.",
@@ -71,7 +55,7 @@ def _replicates_option(help: str) -> Any:
 @_replicates_option("Number of subsamples of each share.")
 @_best_option("Number of best runs whose overlap is computed.")
 @_conventions
-@resume_option
+@opt.resume_option
 @findings_options(target=WITH_WORK)
 def enough(
     runs: tuple[str, ...],
@@ -95,8 +79,8 @@ def enough(
     folder = kept_work(output.path, resume)
     with ProgressDisplay() as progress:
         result = tried(
-            opened(runs, reading),
-            **read_judgments(judgments),
+            opt.opened(runs, reading),
+            **opt.read_judgments(judgments),
             **options,
             measures=measures or "PGC",
             shares=shares or SHARES,
@@ -126,24 +110,24 @@ _ONLY = {
 
 
 @judgments.command("next")
-@runs_argument
-@judgment_options(PGC_JUDGMENTS)
-@run_options
-@choice_option(
+@opt.runs_argument
+@opt.judgment_options(opt.PGC_JUDGMENTS)
+@opt.run_options
+@opt.choice_option(
     "--by",
     allowed=BY,
     help="Order of pairs: by effect of one more vote; by the expected utility of an "
     "answer, with bounds that say when to stop (Carterette et al. 2008); or by "
     "chance, with an interval for noisy judges that is valid at any time.",
 )
-@one_measure_option(
+@opt.one_measure_option(
     "PGC of preferences, such as 'PGC(p=0.8)', by effect or utility; ppref, rpref, "
     "fpref or wpref, by utility or chance. By default PGC by effect, else ppref."
 )
 @_best_option("By effect: number of best runs to compare with each other.")
 @click.option(
     "--documents",
-    type=WHOLE,
+    type=opt.WHOLE,
     default=32,
     metavar="N",
     help="Candidates: all pairs of the N documents of a query that these runs rank "
@@ -152,7 +136,9 @@ _ONLY = {
 @_replicates_option(
     "By effect: number of resamples of the judgments for the intervals of differences."
 )
-@choice_option("--interval", allowed=REPLICATED, help="Interval from the replicates.")
+@opt.choice_option(
+    "--interval", allowed=REPLICATED, help="Interval from the replicates."
+)
 @click.option(
     "--infer",
     is_flag=True,
@@ -163,7 +149,7 @@ _ONLY = {
     is_flag=True,
     help="By utility: let bounds hold even if future answers are ties, or never come.",
 )
-@choice_option(
+@opt.choice_option(
     "--expect",
     allowed=EXPECTED,
     help="By utility: probability of an answer, equal for both (even) or by "
@@ -176,17 +162,19 @@ _ONLY = {
     metavar="QUERY",
     help="By utility or chance: only this query; repeat for several.",
 )
-@alpha_option("By chance: probability that the interval ever misses the difference.")
+@opt.alpha_option(
+    "By chance: probability that the interval ever misses the difference."
+)
 @click.option(
     "--rows",
-    type=WHOLE,
+    type=opt.WHOLE,
     default=20,
     metavar="N",
     help="Print the first N pairs; -o writes all, or by chance N pairs.",
 )
 @_conventions
 @findings_options("Write all pairs at full precision")
-@output_option(
+@opt.output_option(
     "By utility or chance: write bounds of the differences of runs",
     TABLE_SUFFIXES,
     "--bounds",
@@ -210,7 +198,7 @@ def next_(
     """
     if rows < 1:
         raise click.UsageError(f"--rows {rows}: expected a number of rows, 1 or more")
-    for name, option in given_options().items():
+    for name, option in opt.given_options().items():
         if by not in (of := _ONLY.get(name, BY)):
             raise click.UsageError(f"{option} works only with --by {' or '.join(of)}")
     if by == BY[0] and "preferences" not in judgments:
@@ -220,8 +208,8 @@ def next_(
     }
     options["measure"] = options["measure"] or ("PGC" if by == BY[0] else "ppref")
     with ProgressDisplay() as progress:
-        tables = read_judgments(judgments)
-        result = _next(by, opened(runs, reading), tables, rows, options, progress)
+        tables = opt.read_judgments(judgments)
+        result = _next(by, opt.opened(runs, reading), tables, rows, options, progress)
     shown = {"noun": "pairs", "printed": result.table.head(rows)}
     output.give(result.table, result.metadata, result.notes, **shown)
     if bounds:

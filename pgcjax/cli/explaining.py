@@ -4,19 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pgcjax.cli import options as opt
 from pgcjax.cli.commands import cli
 from pgcjax.cli.formats import Output, findings_options, top_option
-from pgcjax.cli.options import (
-    choice_option,
-    given_judgments,
-    judgment_options,
-    one_measure_option,
-    opened,
-    order_option,
-    run_options,
-    runs_argument,
-    text_options,
-)
 from pgcjax.errors import counted
 from pgcjax.reporting.progress import ProgressDisplay, say
 
@@ -29,7 +19,7 @@ _SHOWN = ("adds", "steps", "votes", "depths", "judgments")
 
 
 @cli.command()
-@runs_argument
+@opt.runs_argument
 @click.option(
     "--query", metavar="ID", help="Query to explain; by default the loss of each query."
 )
@@ -39,22 +29,22 @@ _SHOWN = ("adds", "steps", "votes", "depths", "judgments")
     metavar="RUN",
     help="Explain the difference to this run: one of RUN..., by name, or a file.",
 )
-@judgment_options()
-@one_measure_option(
+@opt.judgment_options()
+@opt.one_measure_option(
     "One measure: PGC, Compat, ExactPGC, or any of ranked lists; RBO or RBO(p=0.9) "
     "compares with --other. By default PGC of preferences, Compat of grades alone."
 )
-@choice_option(
+@opt.choice_option(
     "--show",
     allowed=_SHOWN,
     help="Contribution of each document, or query, to the score; steps of the peel; "
     "votes on pairs; contribution of each depth; or the judgments whose reversal "
     "changes the score most.",
 )
-@run_options
-@order_option
+@opt.run_options
+@opt.order_option
 @top_option("Print the first N rows only; by default all.", "rows")
-@text_options
+@opt.text_options
 @findings_options()
 def explain(
     runs: tuple[str, ...],
@@ -81,9 +71,9 @@ def explain(
 
     with ProgressDisplay() as progress:
         result = engine.explain(
-            opened(runs, reading),
+            opt.opened(runs, reading),
             query,
-            **given_judgments(judgments),
+            **opt.given_judgments(judgments),
             measure=measure,
             topics=topics,
             **settings,

@@ -6,18 +6,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pgcjax._version import __version__
+from pgcjax.cli import options as opt
 from pgcjax.cli.commands import cli, measures
 from pgcjax.cli.formats import Output, findings_options
-from pgcjax.cli.options import (
-    FILE,
-    REAL,
-    alpha_option,
-    choice_option,
-    coefficient_option,
-    measure_option,
-    resamples_option,
-    seed_option,
-)
 from pgcjax.cli.score_files import (
     by_name,
     each_score_options,
@@ -67,7 +58,7 @@ _SHOWN: dict[str, Callable[["Discrimination"], "pd.DataFrame"]] = {
     help="Test; repeat for several. By default max-t.",
 )
 @test_options
-@choice_option(
+@opt.choice_option(
     "--show",
     allowed=list(_SHOWN),
     help="The share of significant pairs; or p of all pairs, sorted (ASL curves); or "
@@ -114,7 +105,7 @@ def discriminate(
 @findings_options()
 @click.option(
     "--serp",
-    type=FILE,
+    type=opt.FILE,
     metavar="FILE",
     help="Preferences of people: a table of query_id, run_a, run_b, preference "
     "(> 0: a is better). Without it, measures are compared with each other.",
@@ -156,7 +147,7 @@ def _tie_settings(text: str, serp: str | None) -> dict[str, Any]:
     if text == "preferences" and serp:
         return {"threshold": 0.0, "tie_share": text}
     try:
-        number = REAL.convert(text.removesuffix("%"), None, None)
+        number = opt.REAL.convert(text.removesuffix("%"), None, None)
     except click.BadParameter:
         raise click.UsageError(
             f"--threshold {text}: expected a difference such as 0.01, or a share such "
@@ -170,24 +161,24 @@ def _tie_settings(text: str, serp: str | None) -> dict[str, Any]:
 @cli.command()
 @score_options
 @findings_options()
-@coefficient_option
+@opt.coefficient_option
 @click.option(
     "--truth",
-    type=FILE,
+    type=opt.FILE,
     metavar="FILE",
     help="Leaderboard with which each of SCORES, leaderboards too, is compared.",
 )
-@measure_option(
+@opt.measure_option(
     "Measure of --truth; by default all.", "--truth-measure", "truth_measures"
 )
-@choice_option(
+@opt.choice_option(
     "--interval",
     allowed=RANK_INTERVALS,
     help="Interval of tau with --truth, from 50 queries on: simex.",
 )
-@alpha_option("One minus the level of the intervals.")
-@resamples_option
-@seed_option
+@opt.alpha_option("One minus the level of the intervals.")
+@opt.resamples_option
+@opt.seed_option
 def correlate(
     scores: tuple[str, ...],
     measures: list[str] | None,

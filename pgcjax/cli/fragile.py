@@ -4,28 +4,17 @@ from typing import Any
 
 import click
 
+from pgcjax.cli import options as opt
 from pgcjax.cli.commands import cli
 from pgcjax.cli.formats import Output, findings_options
-from pgcjax.cli.options import (
-    FILE,
-    PGC_JUDGMENTS,
-    alpha_option,
-    choice_option,
-    judgment_options,
-    one_measure_option,
-    opened,
-    order_option,
-    read_judgments,
-    run_options,
-)
 from pgcjax.judging.choices import CHANGES, OVERTURNED
 from pgcjax.reporting.progress import ProgressDisplay
 
 
 @cli.command()
-@click.argument("runs", nargs=-1, type=FILE, metavar="[RUN]...")
-@judgment_options(PGC_JUDGMENTS, required=True)
-@one_measure_option(
+@click.argument("runs", nargs=-1, type=opt.FILE, metavar="[RUN]...")
+@opt.judgment_options(opt.PGC_JUDGMENTS, required=True)
+@opt.one_measure_option(
     "PGC, or a measure of preferences such as ppref; by default PGC.", "PGC"
 )
 @click.option(
@@ -36,19 +25,19 @@ from pgcjax.reporting.progress import ProgressDisplay
     metavar="NAME",
     help="The run to overtake it; by default any that is behind.",
 )
-@choice_option(
+@opt.choice_option(
     "--change",
     allowed=(*CHANGES, "queries"),
     help="Remove or reverse judgments, or leave queries out.",
 )
-@choice_option(
+@opt.choice_option(
     "--overturn",
     allowed=OVERTURNED,
     help="The order of two runs, or whether a paired t test tells them apart.",
 )
-@alpha_option("Level of the test.")
-@run_options
-@order_option
+@opt.alpha_option("Level of the test.")
+@opt.run_options
+@opt.order_option
 @findings_options("Write the judgments at full precision")
 def fragile(
     runs: tuple[str, ...],
@@ -66,7 +55,7 @@ def fragile(
     from pgcjax.engine.fragile import fragile as bounded
 
     with ProgressDisplay() as progress:
-        source = opened(runs, reading) if runs else None
-        options |= {**read_judgments(judgments), "progress": progress.update}
+        source = opt.opened(runs, reading) if runs else None
+        options |= {**opt.read_judgments(judgments), "progress": progress.update}
         result = bounded(source, **options)
     output.give(result.table, result.metadata, result.notes)

@@ -6,29 +6,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pgcjax._version import __version__
+from pgcjax.cli import options as opt
 from pgcjax.cli.commands import judgments
 from pgcjax.cli.formats import Output, findings_options
 from pgcjax.cli.judgments import lengths_option
-from pgcjax.cli.options import (
-    FILE,
-    alpha_option,
-    choice_option,
-    coefficient_option,
-    file_memory_option,
-    files_option,
-    given_options,
-    memory_option,
-    one_measure_option,
-    opened,
-    output_option,
-    prefs_format_option,
-    refuse_options,
-    resamples_option,
-    rounded_order_option,
-    run_options,
-    seed_option,
-    split_pairs,
-)
 from pgcjax.errors import Progress, listed
 from pgcjax.io.choices import MISSING, PAGE_SUFFIXES, TABLE_SUFFIXES
 from pgcjax.reporting.progress import ProgressDisplay, say
@@ -46,21 +27,21 @@ OF_VOTES: tuple[str, ...] = ("judges", "pairs", "queries", "documents")
 
 @judgments.command("compare")
 @click.argument(
-    "runs", nargs=-1, required=True, type=FILE, metavar="VOTES [VOTES] | RUN..."
+    "runs", nargs=-1, required=True, type=opt.FILE, metavar="VOTES [VOTES] | RUN..."
 )
-@files_option("--prefs", help="Preferences that name judges; repeat for several files.")
+@opt.files_option(
+    "--prefs", help="Preferences that name judges; repeat for several files."
+)
 @click.option(
     "--source",
     "sources",
     multiple=True,
     metavar="NAME=FILE",
-    help=(
-        "Preferences by the judge NAME, whatever judge their rows name; repeat for "
-        "several judges, or several files of one."
-    ),
+    help="Preferences by the judge NAME, whatever judge their rows name; repeat for "
+    "several judges, or several files of one.",
 )
-@prefs_format_option
-@files_option("--qrels", help="Grades, for PGC(graph=combined).")
+@opt.prefs_format_option
+@opt.files_option("--qrels", help="Grades, for PGC(graph=combined).")
 @click.option(
     "--judge",
     "judges",
@@ -70,51 +51,49 @@ OF_VOTES: tuple[str, ...] = ("judges", "pairs", "queries", "documents")
 )
 @click.option(
     "--before",
-    type=FILE,
+    type=opt.FILE,
     metavar="FILE",
     help="Earlier votes of the first judge on the same pairs, to test whether it "
     "agrees with the other as often as then.",
 )
 @lengths_option
-@run_options
-@one_measure_option("One measure of preferences; by default PGC.", "PGC")
-@choice_option(
+@opt.run_options
+@opt.one_measure_option("One measure of preferences; by default PGC.", "PGC")
+@opt.choice_option(
     "--show",
     allowed=[*SHOWN, *OF_VOTES[2:]],
-    help=(
-        "Correlations of the orders of runs by each two judges; the pairs of runs "
-        "that two judges put in opposite orders; the effect of position bias "
-        "(--flips of pairs judged in both orders); or the leaderboards. For VOTES: "
-        "judges, pairs, queries and documents."
-    ),
+    help="Correlations of the orders of runs by each two judges; the pairs of runs "
+    "that two judges put in opposite orders; the effect of position bias "
+    "(--flips of pairs judged in both orders); or the leaderboards. For VOTES: "
+    "judges, pairs, queries and documents.",
 )
-@coefficient_option
-@choice_option(
+@opt.coefficient_option
+@opt.choice_option(
     "--interval",
     allowed=RANK_INTERVALS,
     help="Interval of tau, from 50 queries on: simex extrapolates resamples.",
 )
-@choice_option(
+@opt.choice_option(
     "--correction",
     allowed=CORRECTIONS,
     default="holm",
     help="Correction of p-values of all pairs of runs, for each judge.",
 )
-@alpha_option()
-@resamples_option
-@seed_option
-@rounded_order_option("Order of a run, as in evaluate.")
-@choice_option(
+@opt.alpha_option()
+@opt.resamples_option
+@opt.seed_option
+@opt.rounded_order_option("Order of a run, as in evaluate.")
+@opt.choice_option(
     "--missing",
     allowed=[name for name in MISSING if name != "skip"],
     help="Treatment of a judged query that a run lacks: score 0, or an error.",
 )
-@memory_option
+@opt.memory_option
 @findings_options(
     "Write the table at full precision, or for VOTES a page",
     (*TABLE_SUFFIXES, *PAGE_SUFFIXES),
 )
-@output_option(
+@opt.output_option(
     "Write all scores, for report --judges", TABLE_SUFFIXES, "--scores-output"
 )
 def judges(
@@ -160,7 +139,7 @@ def judges(
     with ProgressDisplay() as progress:
         of_judges, table = _read(sources, prefs, prefs_format)
         result = compare_judges(
-            opened(runs, reading),
+            opt.opened(runs, reading),
             table,
             sources=of_judges,
             judges=list(judges) or None,
@@ -190,8 +169,8 @@ def _compare_votes(
     lengths: str | None,
 ) -> "JudgeComparison":
     """Compare the judges of two files, or two judges of one."""
-    refuse_options(
-        given_options().keys() - _WITH_VOTES,
+    opt.refuse_options(
+        opt.given_options().keys() - _WITH_VOTES,
         "compares orders of runs: give the judgments, too (--prefs FILE or --source "
         "NAME=FILE)",
     )
@@ -247,7 +226,7 @@ def _read(
     from pgcjax.io.votes.read import read_preferences
 
     files: dict[str, list[str]] = {}
-    for name, path in split_pairs(sources, "--source", "NAME=FILE"):
+    for name, path in opt.split_pairs(sources, "--source", "NAME=FILE"):
         files.setdefault(name, []).append(path)
     with reading(flips=FLIPS[0]):  # each policy is tried
         given = {
@@ -277,8 +256,8 @@ def _shown(
 
 
 @judgments.command()
-@click.argument("judge_scores", type=FILE, metavar="JUDGE_SCORES")
-@click.argument("people_scores", type=FILE, metavar="PEOPLE_SCORES")
+@click.argument("judge_scores", type=opt.FILE, metavar="JUDGE_SCORES")
+@click.argument("people_scores", type=opt.FILE, metavar="PEOPLE_SCORES")
 @click.option(
     "--judge-runs",
     multiple=True,
@@ -286,16 +265,16 @@ def _shown(
     metavar="RUN",
     help="Run made with the judge, or with a model of its family; repeat for several.",
 )
-@one_measure_option("Measure, required if SCORES have several.")
-@choice_option(
+@opt.one_measure_option("Measure, required if SCORES have several.")
+@opt.choice_option(
     "--show",
     allowed=("lifts", "runs"),
     help="Lift of the named runs by the judge; or all runs with their corrected ranks.",
 )
-@choice_option("--missing", allowed=INCOMPLETE, help="As of compare.")
-@alpha_option()
-@seed_option
-@file_memory_option
+@opt.choice_option("--missing", allowed=INCOMPLETE, help="As of compare.")
+@opt.alpha_option()
+@opt.seed_option
+@opt.file_memory_option
 @findings_options()
 def circular(
     judge_scores: str,

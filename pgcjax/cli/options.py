@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from pgcjax.cli.targets import ALONE, Target
+from pgcjax.cli.targets import ALONE, Target, is_folder
 from pgcjax.cli.verbs import SharedOption
 from pgcjax.io.choices import FLIPS, NAME_BY, ORDERS, TABLE_SUFFIXES
 from pgcjax.io.judgments import KINDS
@@ -227,11 +227,6 @@ def _check_output(
         check_folder(path)
 
 
-def is_folder(path: str | None) -> bool:
-    """Return whether a path names a folder, by a slash at its end."""
-    return bool(path) and str(path).endswith(("/", os.sep))
-
-
 def measure_option(help: str, *names: str) -> Decorator:
     """Add -m MEASURE: repeated, or several with commas between them.
 
@@ -354,9 +349,8 @@ text_options = together(
 resume_option = click.option(
     "--resume",
     is_flag=True,
-    help=(
-        "Continue from the work that the same call, when stopped, left in FILE.partial."
-    ),
+    help="Continue from the work that the same call, when stopped, left in "
+    "FILE.partial.",
 )
 
 _votes = {"expose_value": False, "default": None}

@@ -6,28 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pgcjax.cli import options as opt
 from pgcjax.cli.commands import rankings
 from pgcjax.cli.formats import Output, findings_options, print_table
-from pgcjax.cli.options import (
-    REAL,
-    WHOLE,
-    choice_option,
-    files_option,
-    judgment_options,
-    measure_option,
-    memory_option,
-    one_measure_option,
-    opened,
-    order_option,
-    output_option,
-    per_query_option,
-    read_judgments,
-    run_options,
-    runs_argument,
-    split_pairs,
-    spreadsheet_option,
-    verify_option,
-)
 from pgcjax.cli.score_files import test_options
 from pgcjax.engine.choices import TIES, VARIANTS
 from pgcjax.errors import shared
@@ -42,14 +23,14 @@ if TYPE_CHECKING:
 
 
 @rankings.command()
-@runs_argument
-@files_option(
+@opt.runs_argument
+@opt.files_option(
     "--against",
     metavar="RUN",
     help="Compare with these runs; repeat. By default all pairs of RUN...",
 )
-@run_options
-@one_measure_option(
+@opt.run_options
+@opt.one_measure_option(
     "RBO(p=0.9,variant=ext,ties=a), or other values of its parameters. p: persistence, "
     "above 0 and below 1; at .9 the first 10 ranks have 86 % of the weight. variant: "
     "RBO beyond the retrieved documents, extrapolated (ext), lowest (min), highest "
@@ -59,21 +40,21 @@ if TYPE_CHECKING:
     "as a whole.",
     "RBO",
 )
-@choice_option(
+@opt.choice_option(
     "--order",
     allowed=ORDERS,
     help="Order of a run: by score, ties broken by doc id descending (trec) or "
     "ascending (clarke); or by the rank column, where equal ranks tie.",
 )
-@choice_option(
+@opt.choice_option(
     "--missing",
     allowed=MISSING,
     help="Treatment of a query that one of the two runs lacks.",
 )
-@memory_option
-@per_query_option
-@output_option("Write all values at full precision")
-@spreadsheet_option
+@opt.memory_option
+@opt.per_query_option
+@opt.output_option("Write all values at full precision")
+@opt.spreadsheet_option
 def rbo(
     runs: tuple[str, ...],
     against: tuple[str, ...],
@@ -89,7 +70,9 @@ def rbo(
 
     options |= _parameters(measure)
     with ProgressDisplay() as progress:
-        a, b = (opened(paths, reading) if paths else None for paths in (runs, against))
+        a, b = (
+            opt.opened(paths, reading) if paths else None for paths in (runs, against)
+        )
         similarity = compare(a, b, **options, progress=progress.update)
     for note in similarity.notes:
         say(note)
@@ -104,10 +87,10 @@ def rbo(
 
 
 _PARAMETERS: dict[str, click.ParamType] = {
-    "p": REAL,
+    "p": opt.REAL,
     "variant": click.Choice(VARIANTS),
     "ties": click.Choice(TIES),
-    "depth": WHOLE,
+    "depth": opt.WHOLE,
 }
 
 
@@ -117,7 +100,7 @@ def _parameters(measure: str) -> dict[str, Any]:
     if not form:
         raise click.UsageError(f"-m {measure}: expected RBO, such as RBO(p=0.8,ties=b)")
     parts = form[1].split(",") if form[1] else ()
-    values = dict(split_pairs(parts, f"-m {measure}:", "parameters such as p=0.8"))
+    values = dict(opt.split_pairs(parts, f"-m {measure}:", "parameters such as p=0.8"))
     if unknown := values.keys() - _PARAMETERS.keys():
         raise click.UsageError(
             f"RBO has no parameter {min(unknown)!r}; it has {', '.join(_PARAMETERS)}"
@@ -143,23 +126,23 @@ _SHOWN += ("wins",)
 
 
 @rankings.command()
-@runs_argument
-@judgment_options()
-@run_options
-@measure_option(
+@opt.runs_argument
+@opt.judgment_options()
+@opt.run_options
+@opt.measure_option(
     "RPP, lexiprecision, rrlexiprecision, lexirecall; by others of evaluate, the run "
     "that scores higher. By default, of --qrels RPP,lexiprecision,lexirecall, of "
     "--intent-qrels RPP(subtopics=covered),RPP(subtopics=mean), of --prefs "
     "PGC,wpref,ppref."
 )
-@order_option
-@choice_option(
+@opt.order_option
+@opt.choice_option(
     "--missing",
     allowed=MISSING,
     help="Treatment of a query that a run lacks: as if nothing was retrieved (zero), "
     "left out of the run's pairs (skip), or an error.",
 )
-@choice_option(
+@opt.choice_option(
     "--show",
     allowed=_SHOWN,
     help="Preferences of pairs; those of each query, too; the same with measures side "
@@ -168,15 +151,15 @@ _SHOWN += ("wins",)
     "chain (mc4); tests of pairs; or, for one measure, the matrix of preferences, or "
     "of the shares of queries that prefer the run of the row (wins).",
 )
-@choice_option(
+@opt.choice_option(
     "--test",
     allowed=PAIR_TESTS,
     help="Test of the preferences of a pair over queries, for --show tests; as in "
     "compare.",
 )
 @test_options
-@verify_option("preferences")
-@memory_option
+@opt.verify_option("preferences")
+@opt.memory_option
 @findings_options()
 def prefer(
     runs: tuple[str, ...],
@@ -209,8 +192,8 @@ def prefer(
     metadata = more.get(shown, {})
     with ProgressDisplay() as progress:
         preferences = compare(
-            opened(runs, reading),
-            **read_judgments(judgments),
+            opt.opened(runs, reading),
+            **opt.read_judgments(judgments),
             measures=measures,
             **settings,
             progress=progress.update,

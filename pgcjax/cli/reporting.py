@@ -6,20 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pgcjax.cli import options as opt
 from pgcjax.cli.commands import cli
-from pgcjax.cli.options import (
-    FILE,
-    WHOLE,
-    choice_option,
-    given_options,
-    judgment_options,
-    opened,
-    output_option,
-    read_judgments,
-    refuse_options,
-    run_options,
-    text_options,
-)
 from pgcjax.cli.score_files import (
     any_score_options,
     cluster_option,
@@ -41,13 +29,13 @@ if TYPE_CHECKING:
 
 @cli.command()
 @any_score_options
-@output_option(
+@opt.output_option(
     "Page: one .html file to explore, or a text with figures in a folder beside it",
     PAGE_SUFFIXES,
     target=Target(*(f"{{stem}}-figures/*.{kind}" for kind in FIGURE_KINDS)),
     required=True,
 )
-@judgment_options(
+@opt.judgment_options(
     {
         "preferences": "Preferences, whose graphs .html shows. Without SCORES, votes "
         "on answers of systems: a page with a leaderboard, who beats whom, and an "
@@ -58,34 +46,34 @@ if TYPE_CHECKING:
 @click.option(
     "--runs",
     multiple=True,
-    type=FILE,
+    type=opt.FILE,
     metavar="RUN",
     help="Runs, which .html shows beside their ideal rankings; repeat for several.",
 )
-@run_options
+@opt.run_options
 @click.option(
     "--order",
     type=click.Choice(ORDERS),
     help="Order of a run, as in evaluate; by default that of SCORES, or trec.",
 )
-@text_options
+@opt.text_options
 @click.option(
     "--replicates",
-    type=FILE,
+    type=opt.FILE,
     metavar="FILE",
     help="File of uncertainty --replicates-output for SCORES: leaderboards get "
     "intervals, tiers and ranks that show the uncertainty from the judgments.",
 )
 @click.option(
     "--judges",
-    type=FILE,
+    type=opt.FILE,
     metavar="FILE",
     help="File of judgments compare --scores-output: a section compares the orders "
     "of runs by different judges.",
 )
 @click.option(
     "--why",
-    type=WHOLE,
+    type=opt.WHOLE,
     metavar="N",
     help="Number of scores by each measure that .html explains: of the best runs, on "
     f"the queries where they differ most. By default {EXPLAINED} if there are --runs.",
@@ -94,11 +82,11 @@ if TYPE_CHECKING:
 @cluster_option
 @system_option
 @collections_option
-@choice_option("--test", allowed=TESTS, help="Test of differences, as in compare.")
+@opt.choice_option("--test", allowed=TESTS, help="Test of differences, as in compare.")
 @test_options
 @click.option(
     "--top",
-    type=WHOLE,
+    type=opt.WHOLE,
     default=8,
     metavar="N",
     help="Number of best runs with a column in the table of queries of .md.",
@@ -157,7 +145,7 @@ def report(
     if options["system"]:
         if runs:
             raise click.UsageError("--runs are single runs: leave out --system")
-        if "test" not in given_options():
+        if "test" not in opt.given_options():
             options["test"] = None
     title = title or ", ".join(Path(path).name for path in scores)
     options |= _read_findings(replicates, judges)
@@ -209,15 +197,15 @@ def _arena(
     """Write a page about votes alone."""
     if "preferences" not in judgments:
         raise click.UsageError("Missing argument 'SCORES…', or --prefs FILE.")
-    refuse_options(
-        given_options().keys() - _OF_ARENA, "needs SCORES: a page of votes has none"
+    opt.refuse_options(
+        opt.given_options().keys() - _OF_ARENA, "needs SCORES: a page of votes has none"
     )
     from pgcjax.reporting import arena_page, page
 
     page.ready(output)
     names = ", ".join(Path(path).name for path in judgments["preferences"][0])
     with ProgressDisplay() as progress:
-        votes = read_judgments(judgments)["preferences"]
+        votes = opt.read_judgments(judgments)["preferences"]
         settings = {"seed": seed, "progress": progress.update}
         made = arena_page.arena(votes, title=title or names, **settings)
         page.write(made, output)
@@ -289,13 +277,13 @@ def _beside(
     from pgcjax.reporting import judged_queries
     from pgcjax.reporting.score_reasons import explain_scores
 
-    tables = read_judgments(judgments)
+    tables = opt.read_judgments(judgments)
     judged = judged_queries.read(
         findings.queries,
         findings.runs,
         tables.get("preferences"),
         tables.get("qrels"),
-        opened(runs, reading) if runs else None,
+        opt.opened(runs, reading) if runs else None,
         order,
         progress.update,
     )
@@ -304,7 +292,7 @@ def _beside(
     reasons = explain_scores(
         findings,
         lambda measure: Explainer(judgments=tables, measure=measure, order=order),
-        lambda: opened(runs, reading),
+        lambda: opt.opened(runs, reading),
         cells=cells,
         command=_command(judgments, runs, reading, order),
         progress=progress.update,
