@@ -88,7 +88,7 @@ _REMOVED = [
     ("rankings prefer", "by per-query q", "--show borda, mc4 or queries"),
     ("rankings rbo", "p variant ties depth", "-m 'RBO(p=0.9,ties=a)'"),
     ("report", "judgments", "--prefs FILE, without SCORES"),
-    ("report", "figure-format", "--figures svg"),
+    ("report", "figure-format", "--figures svg=DIR"),
 ]
 OPTIONS = {
     (verb, option): new.format(option)

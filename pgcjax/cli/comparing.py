@@ -121,9 +121,6 @@ def compare(
     test: str | None,
     rectify: str | None,
     baselines: tuple[str, ...],
-    resamples: int | None,
-    seed: int,
-    alpha: float,
     missing: str,
     columns: tuple[str, ...],
     form: str | None,
@@ -157,9 +154,9 @@ def compare(
     folder = kept_work(output, resume)
     pairs_of_columns = opt.split_pairs(columns, "--column", "NAME=COLUMN")
     reading: dict[str, Any] = {"columns": dict(pairs_of_columns), "missing": missing}
-    resampling = dict(test=test, resamples=resamples, seed=seed, alpha=alpha)
-    options |= {"baselines": list(baselines), "journal": folder, **resampling}
-    required_by = resampling if required else None
+    options |= {"test": test, "baselines": list(baselines), "journal": folder}
+    names = ("test", "resamples", "seed", "alpha")
+    required_by = {name: options[name] for name in names} if required else None
     with ProgressDisplay() as progress:
         options |= {"progress": progress.update}
         comparisons, lines = _compare(

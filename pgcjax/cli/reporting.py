@@ -94,9 +94,10 @@ if TYPE_CHECKING:
 @click.option(
     "--figures",
     multiple=True,
-    type=click.Choice(FIGURE_KINDS),
-    help="Also write figures in this format, each as wide as a column of a paper, into "
-    "a folder beside the page that is called as it, with -figures; repeat for several.",
+    metavar="KIND[=DIR]",
+    help="Also write figures, each as wide as a column of a paper, as "
+    f"{', '.join(FIGURE_KINDS)}; into DIR, or a folder beside the page that is called "
+    "as it, with -figures. Repeat for several.",
 )
 def report(
     scores: tuple[str, ...],
@@ -126,13 +127,10 @@ def report(
     """
     from pgcjax.reporting import interactive, page
 
-    if figures:
-        from pgcjax.io.write import check_folder
-
-        check_folder(page.figures_folder(output))
+    folders = _folders(figures, output, scores)
     if not scores:
         made = _arena(judgments, output, title, options["seed"])
-        _save_figures(made, output, figures)
+        _save_figures(made, folders)
         return
 
     html = output.lower().endswith(".html")
@@ -171,7 +169,7 @@ def report(
     if not html:
         page.write(made, output)
         say(f"wrote {output}")
-    _save_figures(made, output, figures)
+    _save_figures(made, folders)
 
 
 def _read_findings(replicates: str | None, judges: str | None) -> dict[str, Any]:
@@ -213,12 +211,29 @@ def _arena(
     return made
 
 
-def _save_figures(made: "Page", output: str, figures: tuple[str, ...]) -> None:
+def _folders(
+    figures: tuple[str, ...], output: str, scores: tuple[str, ...]
+) -> dict[str, str]:
+    """Read the folder of figures of each kind, where they can be written."""
+    from pgcjax.io.targets import keep_apart
+    from pgcjax.io.write import check_folder
     from pgcjax.reporting.page import figures_folder
 
-    if figures:
-        folder = figures_folder(output)
-        made.save_figures(folder, [f".{kind}" for kind in figures])
+    folders = {}
+    for text in figures:
+        kind, _, folder = text.partition("=")
+        folders[kind] = folder = folder or str(figures_folder(output))
+        if kind not in FIGURE_KINDS:
+            known = ", ".join(FIGURE_KINDS)
+            raise click.UsageError(f"--figures {text}: expected one of {known}")
+        check_folder(folder)
+        keep_apart([(folder, [f"{folder}/*.{kind}"])], scores)
+    return folders
+
+
+def _save_figures(made: "Page", folders: dict[str, str]) -> None:
+    for kind, folder in folders.items():
+        made.save_figures(folder, f".{kind}")
         say(f"wrote {len(made.pictures)} figures to {folder}")
 
 

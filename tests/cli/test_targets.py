@@ -19,12 +19,8 @@ SCORES = "run_id,query_id,measure,value\n" + "".join(
 @pytest.fixture
 def files(here):
     """Inputs under many names: links, a folder, packed runs, image grids."""
-    for name in (
-        "scores.csv",
-        "x.csv.partial",
-        "page-figures/a.svg",
-        "p-figures/a.pdf",
-    ):
+    names = ("page-figures/a.svg", "p-figures/a.pdf", "dir/a.pdf")
+    for name in ("scores.csv", "x.csv.partial", *names):
         (here / name).parent.mkdir(exist_ok=True)
         (here / name).write_text(SCORES)
     (here / "soft.csv").symlink_to("scores.csv")
@@ -66,6 +62,7 @@ def contents(folder) -> dict:
         ("correlate scores.csv -o scores.csv", "scores.csv", "scores.csv"),
         ("report page-figures/a.svg -o page.md", "page.md", "page-figures/a.svg"),
         ("report p-figures/a.pdf -o p.html", "p.html", "p-figures/a.pdf"),
+        ("report dir/a.pdf -o p.md --figures pdf=dir", "dir", "dir/a.pdf"),
         ("judgments agree --prefs scores.csv -o soft.csv", "soft.csv", "scores.csv"),
         (
             "judgments enough --prefs scores.csv run.txt -o soft.csv",
