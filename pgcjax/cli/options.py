@@ -1,6 +1,7 @@
 """Options that several verbs share, and what reads and writes the files they name."""
 
 import os
+import re
 from collections.abc import (
     Callable,
     Container,
@@ -117,21 +118,17 @@ def choice_option(
     )
 
 
-order_option = choice_option(
-    "--order",
-    allowed=ORDERS,
-    help="Order of a run: by score, ties broken by doc id descending (trec) or "
-    "ascending (clarke); or by the rank column.",
+_ORDER = (
+    "Order of a run: by score, ties broken by doc id descending (trec) or ascending "
+    "(clarke); or by the rank column."
 )
-
-
 _FLOAT32 = "-float32"
+order_option = choice_option("--order", allowed=ORDERS, help=_ORDER)
 
 
 def rounded_order_option(
-    help: str = "Order of a run: by score, ties broken by doc id descending (trec) or "
-    "ascending (clarke); or by the rank column. -float32: by scores that are rounded "
-    "to float32, which makes ties, as trec_eval up to version 9.",
+    help: str = f"{_ORDER} {_FLOAT32}: by scores that are rounded to float32, which "
+    "makes ties, as trec_eval up to version 9.",
 ) -> Decorator:
     """Add --order, which may round scores; the command gets `order` and `float32`."""
     allowed = (*ORDERS, f"trec{_FLOAT32}", f"clarke{_FLOAT32}")
@@ -259,16 +256,10 @@ def _several(
 
 def _parted(text: str) -> list[str]:
     """Part `PGC(p=0.8,depth=5),AP` at the commas that are in no parentheses."""
-    parts, depth = [""], 0
-    for character in text:
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    if len(parts) > 1 and not all(part.strip() for part in parts):
+    parts = [part.strip() for part in re.split(r",(?![^(]*\))", text)]
+    if not all(parts) and len(parts) > 1:
         raise click.UsageError(f"-m {text}: expected a measure beside every comma")
-    return [part.strip() for part in parts] if len(parts) > 1 else parts
+    return parts if len(parts) > 1 else [text]
 
 
 runs_argument = click.argument(
@@ -415,7 +406,9 @@ _run_options = together(
         default="auto",
         show_default=False,
         metavar="NAME",
-        help="columns (TREC), csv, tsv, jsonl or parquet; by default detected.",
+        help="columns (TREC), csv, tsv, jsonl or parquet; by default detected. evaluate "
+        "and uncertainty take grids, too: tables of query_id, run_id, doc_id, row and "
+        "column, or Image_position.json of Xie et al.",
     ),
     choice_option(
         "--name-by",
