@@ -406,8 +406,8 @@ _run_options = together(
         default="auto",
         show_default=False,
         metavar="NAME",
-        help="columns (TREC), csv, tsv, jsonl or parquet; by default detected. evaluate "
-        "and uncertainty take grids, too: tables of query_id, run_id, doc_id, row and "
+        help="columns (TREC), csv, tsv, jsonl or parquet; by default detected. "
+        "evaluate and uncertainty take grids: tables of query_id, run_id, doc_id, row, "
         "column, or Image_position.json of Xie et al.",
     ),
     choice_option(
