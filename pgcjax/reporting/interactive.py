@@ -303,8 +303,7 @@ def _graphs(findings: Findings, judged: JudgedQueries) -> dict[str, Any]:
     sizes = [len(graph) for graph in graphs]
     docs = [doc for graph in graphs for doc in graph.doc_ids.tolist()]
     by_grades = not any(len(graph.wins) for graph in graphs)
-    edges = judged.edges()
-    voters = [short(names, _NAMES) for names in judged.voters(edges)]
+    voters = [short(names, _NAMES) for names in judged.voters()]
     named = 0 < sum(map(len, voters)) <= _VOTERS
     levels = [
         graph.levels if graph.levels is not None else np.full(len(graph), -1)
@@ -322,13 +321,13 @@ def _graphs(findings: Findings, judged: JudgedQueries) -> dict[str, Any]:
         "of": "grades" if by_grades else "preferences",
         "sizes": sizes,
         "docs": packed(docs, "text"),
-        "edges": packed(edges, "i4"),
-        "direct": packed(judged.direct(edges), "u1"),
+        "edges": packed(judged.edges, "i4"),
+        "direct": packed(judged.direct(), "u1"),
         "judges": packed(voters, "text") if named else None,
         "ideal": packed(judged.ideal_ranks(), "u4"),
-        "counts": judged.counts(edges),
+        "counts": judged.counts(),
         "levels": packed(np.concatenate(levels), "i4") if by_grades else None,
-        "parts": packed(judged.parts(), "i4"),
+        "parts": packed(judged.parts, "i4"),
         "grades": packed(judged.grades, "f8")
         if np.isfinite(judged.grades).any()
         else None,
