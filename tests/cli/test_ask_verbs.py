@@ -260,3 +260,14 @@ def test_votes_in_lines_are_read_back(here, pgcjax):
         for _, doc, other, sign in read[PREFERENCES].values.tolist():
             own = signs[tuple(sorted(map(str, (doc, other))))]
             assert sign == (own[3] if doc == own[1] else -own[3])
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"), [("9", (9, 11)), ("9,20", (9, 20)), (",12", (7, 12))]
+)
+def test_pairings_and_the_final_are_one_option(pgcjax, here, text, rules):
+    done = pgcjax("ask", "start", "qrels.txt", "-o", "state", "--pairings", text)
+    settings = package.ask.Tournament(here / "state").settings.rules
+    assert done.code == 0 and (settings.pairings, settings.final) == rules
+    wrong = pgcjax("ask", "start", "qrels.txt", "-o", "x", "--pairings", "7,8,9")
+    assert wrong.err == "pgcjax: error: --pairings 7,8,9: expected P[,F]\n"
