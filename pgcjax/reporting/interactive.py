@@ -22,7 +22,7 @@ from pgcjax.io.write import written_beside
 from pgcjax.reporting import heat_maps, judge_orders
 from pgcjax.reporting.introduction import introduction, meanings
 from pgcjax.reporting.judged_queries import JudgedQueries
-from pgcjax.reporting.page import first_rows, ready, template
+from pgcjax.reporting.page import first_rows, ready, source, template
 from pgcjax.reporting.score_findings import Findings
 from pgcjax.reporting.score_reasons import Reasons, columns_of
 from pgcjax.stats.findings import Comparison
@@ -65,13 +65,9 @@ def write(
     from markupsafe import Markup
 
     page = template("report.html.jinja")
-
-    def source(name: str) -> Markup:
-        loader = page.environment.loader
-        return Markup(loader.get_source(page.environment, f"report/{name}")[0])
-
-    style = source("style.css")
-    script = Markup("\n").join(source(f"{name}.js") for name in SCRIPTS)
+    style = source(page, "report/style.css")
+    scripts = (source(page, f"report/{name}.js") for name in SCRIPTS)
+    script = Markup("\n").join(scripts)
     means = [comparison.runs["mean"] for comparison in findings.compared.values()]
     order = np.argsort(-means[0].to_numpy(), kind="stable").tolist()
     text = page.render(

@@ -24,6 +24,7 @@ from pgcjax.io.write import check_folder, check_suffix, written_beside
 from pgcjax.reporting import canvas
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
     from matplotlib.figure import Figure
 
 _NUMBER = re.compile(r"[-+−]?((\d[\d,]*)?\.?\d+(e[-+]?\d+)?\s?%?|inf)|—|")
@@ -234,6 +235,13 @@ def write(page: Page, path: str | os.PathLike) -> Path:
             shutil.rmtree(folder, ignore_errors=True)
         raise
     return target
+
+
+def source(page: Any, name: str) -> "Markup":
+    """Return a style or a script beside a template, to be a part of its page."""
+    from markupsafe import Markup
+
+    return Markup(page.environment.loader.get_source(page.environment, name)[0])
 
 
 def template(name: str) -> Any:
