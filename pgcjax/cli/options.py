@@ -72,6 +72,14 @@ def alpha_option(help: str | None = None) -> Decorator:
     return click.option("--alpha", type=REAL, default=0.05, help=help)
 
 
+def converted(kind: click.ParamType, text: str, option: str) -> Any:
+    """Read a part of the value of an option, which a message names."""
+    try:
+        return kind.convert(text, None, None)
+    except click.BadParameter as error:
+        raise click.UsageError(f"{option}: {error.message}") from None
+
+
 def given_options() -> dict[str, str]:
     """Return what the user gave of the verb's own options: how each is written."""
     context = click.get_current_context()

@@ -105,7 +105,10 @@ def _parameters(measure: str) -> dict[str, Any]:
         raise click.UsageError(
             f"RBO has no parameter {min(unknown)!r}; it has {', '.join(_PARAMETERS)}"
         )
-    return {n: _PARAMETERS[n].convert(value, None, None) for n, value in values.items()}
+    return {
+        name: opt.converted(_PARAMETERS[name], value, f"-m {measure}")
+        for name, value in values.items()
+    }
 
 
 def _with_means(

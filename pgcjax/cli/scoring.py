@@ -148,7 +148,8 @@ def working(
         from pgcjax.engine.distributed import start
 
         launcher, _, seconds = distributed.partition(",")
-        processes = start(launcher, opt.REAL.convert(seconds or "30", None, None))
+        option = f"--distributed {distributed}"
+        processes = start(launcher, opt.converted(opt.REAL, seconds or "30", option))
         processes.insist = _leave
         if processes.count > 1:
             of = f".{processes.number + 1}-of-{processes.count}"

@@ -178,9 +178,10 @@ def _left_out(text: str | None) -> dict[str, Any]:
             f"--leave-out {text}: expected {', '.join(LEFT_OUT)}, or runs@K"
         )
     settings: dict[str, Any] = {"leave_out": what or None}
-    return settings | (
-        {"pool_depth": opt.WHOLE.convert(depth, None, None)} if at else {}
-    )
+    if at:
+        option = f"--leave-out {text}"
+        settings["pool_depth"] = opt.converted(opt.WHOLE, depth, option)
+    return settings
 
 
 def _scored(

@@ -76,7 +76,7 @@ def test_orders_of_ties_are_scored_in_parts_and_verified(pgcjax, demo):
         ),
         (
             "evaluate --qrels qrels.txt runs --distributed auto,soon",
-            "Invalid value: 'soon' is not a valid float.",
+            "--distributed auto,soon: 'soon' is not a valid float.",
         ),
         (
             "evaluate --qrels qrels.txt runs --distributed 5",

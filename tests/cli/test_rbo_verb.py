@@ -96,15 +96,15 @@ def test_missing_queries(pgcjax, here):
         ),
         (
             "rankings rbo run.txt two.txt -m RBO(p=x)",
-            "Invalid value: 'x' is not a valid float",
+            "-m RBO(p=x): 'x' is not a valid float",
         ),
         (
             "rankings rbo run.txt two.txt -m RBO(variant=low)",
-            "Invalid value: 'low' is not one of 'ext'",
+            "-m RBO(variant=low): 'low' is not one of",
         ),
         (
             "rankings rbo run.txt two.txt -m RBO(ties=c)",
-            "Invalid value: 'c' is not one of 'w'",
+            "-m RBO(ties=c): 'c' is not one of 'w'",
         ),
         (
             "rankings rbo run.txt two.txt -m RBO(depth=0)",

@@ -212,6 +212,14 @@ LEFT = ("--leave-out", "judges")
             )
         ),
         (
+            ("--leave-out", "runs@x"),
+            "--leave-out runs@x: 'x' is not a valid integer.",
+        ),
+        (
+            ("--leave-out", "judges@5"),
+            "--leave-out judges@5: expected judges, runs, or runs@K",
+        ),
+        (
             ("--leave-out", "runs@0"),
             "pool_depth=0: expected a whole number, 1 or more",
         ),
