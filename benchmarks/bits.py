@@ -41,7 +41,8 @@ CASES = {
     "dl21-clarke": f"evaluate {_DL21_BOTH} -m {_PGCS},AP --order clarke -o "
     "OUT/scores.csv",
     "dl21-rank": f"evaluate {_DL21_BOTH} -m {_PGCS},AP --order rank -o OUT/scores.csv",
-    "dl21-float32": f"evaluate {_DL21_BOTH} -m {_PGCS},AP --float32 -o OUT/scores.csv",
+    "dl21-float32": f"evaluate {_DL21_BOTH} -m {_PGCS},AP --order trec-float32 -o "
+    "OUT/scores.csv",
     "dl21-verify": f"evaluate {_DL21_BOTH} -m official,PGC --verify 0.02 -o "
     "OUT/s.jsonl",
     "dl21-means": f"evaluate {_DL21_BOTH} -m PGC,nDCG@10 --means-only -o "
@@ -53,14 +54,14 @@ CASES = {
     "cast-skip": f"evaluate {_CAST} -m PGC --missing skip -o OUT/scores.csv",
     "web-all": f"evaluate {WEB}/runs --name-by file "
     f"--intent-qrels {WEB}/qrels/2010.diversity.qrels.gz "
-    f"--intents {WEB}/topics/wt2010.topics.xml.gz -m all -o OUT/scores.csv",
-    "xie-all": f"evaluate {XIE}/Image_position.json --grids "
+    f"--intent-qrels {WEB}/topics/wt2010.topics.xml.gz -m all -o OUT/scores.csv",
+    "xie-all": f"evaluate {XIE}/Image_position.json --run-format grids "
     f"--prefs {XIE}/image_pairs_annotation --prefs-format xie -m all --format json "
     "-o OUT/scores.csv",
     "demo-all": f"evaluate {_DEMO} --intent-qrels {DEMO}/diversity.qrels.txt "
-    f"--intents {DEMO}/intents.csv -m all --format json -o OUT/scores.csv",
-    "demo-grids": f"evaluate {DEMO}/grid.csv --grids --qrels {DEMO}/qrels.txt "
-    f"{_DEMO_PREFS} -m all --format json -o OUT/scores.csv",
+    f"--intent-qrels {DEMO}/intents.csv -m all --format json -o OUT/scores.csv",
+    "demo-grids": f"evaluate {DEMO}/grid.csv --run-format grids "
+    f"--qrels {DEMO}/qrels.txt {_DEMO_PREFS} -m all --format json -o OUT/scores.csv",
     "demo-text": f"evaluate {_DEMO} -m PGC,nDCG@10 -q --format text",
     "demo-latex": f"evaluate {_DEMO} -m PGC,nDCG@10,AP --format latex",
     "uncertain-votes": f"uncertainty {_CAST} --replicates 200 --format json "
@@ -76,7 +77,7 @@ CASES = {
     "judges "
     "--format json",
     "left-out-judges": f"uncertainty {_DEMO} -m PGC --leave-out judges --format json",
-    "left-out-runs": f"uncertainty {_DEMO} -m PGC --leave-out runs --pool-depth 10 "
+    "left-out-runs": f"uncertainty {_DEMO} -m PGC --leave-out runs@10 "
     "--format json "
     "--pairs-output OUT/p.csv",
     "compare": "compare SCORES -m PGC --format json -o OUT/t.csv",
@@ -114,12 +115,12 @@ CASES = {
     "OUT/q.csv",
     "explain-turned": f"explain {_DEMO} --run-id rose --show judgments -o OUT/j.csv",
     "rbo": f"rankings rbo {DL21}/runs -o OUT/r.csv",
-    "rbo-ties": f"rankings rbo {DL21}/runs --ties a --variant min -o OUT/r.csv",
+    "rbo-ties": f"rankings rbo {DL21}/runs -m RBO(ties=a,variant=min) -o OUT/r.csv",
     "prefer": f"rankings prefer {_DL21_BOTH} -o OUT/p.csv",
     "prefer-web": f"rankings prefer {WEB}/runs --name-by file "
     f"--intent-qrels {WEB}/qrels/2010.diversity.qrels.gz -o OUT/p.csv",
-    "asking": "ask simulate --documents 10 --queries 8 --error 0.1 --format csv -o "
-    "OUT/d.csv",
+    "asking": "ask simulate --documents 10 --queries 8 --errors error=0.1 --format csv "
+    "-o OUT/d.csv",
     "simulate": "files simulate --seed 7 -o OUT/made",
     "pack": f"files pack {DEMO}/runs {_DEMO_PREFS} -o OUT/packed.parquet",
     "check": f"files check {_DEMO}",

@@ -55,24 +55,46 @@ VERBS = {
 }
 """Old verbs, and what to type in their place."""
 
-_JOB = "give job=pgcjax.Job({}=…)"
-_DRAWN = "call pgcjax.uncertainty(…, {}=…)"
-ARGUMENTS = {
-    **{name: _JOB.format(name) for name in ("memory", "journal", "part", "progress")},
-    "distributed": _JOB.format("processes"),
-    **{
-        name: _DRAWN.format(name)
-        for name in ("replicates", "resample", "seed", "score_intervals", "leave_out")
-    },
-    "pool_depth": _DRAWN.format("leave_out='runs', pool_depth"),
-}
+_CALL = "call pgcjax.uncertainty(…, {}=…)"
+_MOVED = [
+    ("memory journal part progress", "give job=pgcjax.Job({}=…)"),
+    ("distributed", "give job=pgcjax.Job(processes=…)"),
+    ("replicates resample seed score_intervals leave_out", _CALL),
+    ("pool_depth", "call pgcjax.uncertainty(…, leave_out='runs', pool_depth=…)"),
+]
+ARGUMENTS = {n: new.format(n) for names, new in _MOVED for n in names.split()}
 """Old arguments of `evaluate`, and what to give or call in their place."""
 
+_DRAWN = "replicates resample seed interval leave-out pairs-output score-intervals"
+_SCORED = "evaluate, uncertainty"
+_JUDGED = f"{_SCORED}, explain, files check, files pack, gate, rankings prefer"
+_REMOVED = [
+    ("evaluate", f"{_DRAWN} replicates-output", "pgcjax uncertainty {}"),
+    (_SCORED, "pool-depth", "pgcjax uncertainty --leave-out runs@K"),
+    (_JUDGED, "intents", "--intent-qrels FILE, which may hold intents, too"),
+    (_SCORED, "grids", "--run-format grids"),
+    (_SCORED, "distributed-timeout", "--distributed HOW,SECONDS"),
+    (f"{_SCORED}, judgments compare", "float32", "--order trec-float32"),
+    ("ask finish", "votes-format", "--votes FILE.clarke, FILE.luo or FILE.jelsas"),
+    ("ask judge", "judge-command", "the argument COMMAND, behind the folder"),
+    ("ask simulate", "error ties bias", "--errors error=0.1,ties=0.1,bias=0.1"),
+    ("ask simulate", "figure", "-o FILE.svg, beside -o FILE.csv"),
+    ("ask start", "final", "--pairings P,F"),
+    ("ask status", "aside contradictions", "--show aside or contradictions"),
+    ("files simulate", "rows columns", "--grid ROWS,COLUMNS"),
+    ("gate", "page", "-o FILE.html, beside -o FILE.json"),
+    ("measures agree", "tie-share", "--threshold 20%"),
+    ("measures show", "as", "pgcjax measures ir_measures"),
+    ("rankings prefer", "by per-query q", "--show borda, mc4 or queries"),
+    ("rankings rbo", "p variant ties depth", "-m 'RBO(p=0.9,ties=a)'"),
+    ("report", "judgments", "--prefs FILE, without SCORES"),
+    ("report", "figure-format", "--figures svg=DIR"),
+]
 OPTIONS = {
-    ("evaluate", f"--{option}"): f"pgcjax uncertainty --{option}"
-    for option in """
-        replicates resample seed interval leave-out pool-depth pairs-output
-        score-intervals replicates-output
-    """.split()
+    (verb, option): new.format(option)
+    for verbs, names, new in _REMOVED
+    for verb in verbs.split(", ")
+    for name in names.split()
+    for option in [f"-{name}" if len(name) == 1 else f"--{name}"]
 }
 """Old options of verbs, and what to type in their place."""

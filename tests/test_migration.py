@@ -89,7 +89,8 @@ def test_a_verb_and_its_options_are_at_one_of_their_places(name):
         renamed = last.startswith("--")  # or the option is a verb now
         new = [words if renamed else place.split()] if place else places
         there = any(has(w, last if renamed else option) for w in new)
-        assert there or option.strip("-") == last or has(name.split(), option), option
+        there = there or option.strip("-") == last or has(name.split(), option)
+        assert there or (place, option) in _aliases.OPTIONS, option
 
 
 def test_the_page_has_nothing_else():
@@ -99,14 +100,14 @@ def test_the_page_has_nothing_else():
 
 @pytest.mark.parametrize(("place", "new"), _aliases.OPTIONS.items())
 def test_a_removed_option_names_its_place(place, new):
-    name, option = place
-    _, *words, same = new.split()
-    assert not has([name], option) and has(words, same)
-    done = CliRunner().invoke(cli, [name, "runs", option, "judges"])
-    assert (done.exit_code, f"{name} has no {option}: {new}" in done.output) == (
-        2,
-        True,
-    )
+    words, option = place[0].split(), place[1]
+    assert verb(words) and not has(words, option)
+    there = new.split(" --")[0].split()[1:] if new.startswith("pgcjax ") else words
+    assert verb(there) or verb(there[:-1])  # or the name of a measure is the last
+    assert all(has(there, named) for named in re.findall(r"--?[a-z][-a-z]*(?= )", new))
+    done = CliRunner().invoke(cli, [*words, "runs", option, "judges"])
+    assert done.exit_code == 2
+    assert f"{place[0]} has no {option}: {new}" in done.output
 
 
 @pytest.mark.parametrize(("name", "new"), _aliases.ARGUMENTS.items())

@@ -197,7 +197,7 @@ class Query:
                 listed += [(m[0], asked, *m[1:], pair) for m in missing]
                 asked += bool(missing)
         return [
-            Request(self.query, first, _other(pair, first), number, vote, who)
+            Request(self.query, first, pair[first == pair[0]], number, vote, who)
             for _, _, vote, first, who, pair in sorted(listed)
         ]
 
@@ -405,7 +405,3 @@ def _most(signs: Collection[int]) -> int:
 def _is_split(signs: Collection[int]) -> bool:
     counts = sorted(Counter(signs).values())
     return len(counts) > 1 and counts[-1] == counts[-2]
-
-
-def _other(pair: Pair, document: str) -> str:
-    return pair[document == pair[0]]

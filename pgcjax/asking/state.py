@@ -251,7 +251,7 @@ def status_lines(state: State, folder: str) -> list[str]:
     if against := state.contradictions():
         lines.append(
             f"{counted(len(against), 'answer')} contradicted by others: "
-            f"pgcjax ask status {quote(folder)} --contradictions"
+            f"pgcjax ask status {quote(folder)} --show contradictions"
         )
     if state.calls:
         lines.append(
@@ -270,7 +270,7 @@ def next_command(state: State, folder: str) -> str:
         command = quote(program["command"])
         named = [(n, path) for n in ("topics", "texts") for path in program.get(n, ())]
         texts = "".join(f" --{name} {quote(path)}" for name, path in named)
-        return f"pgcjax ask judge {folder} --judge-command {command}{judge}{texts}"
+        return f"pgcjax ask judge {folder} {command}{judge}{texts}"
     return (
         f"pgcjax ask requests {folder} -o requests.txt, have them answered, and "
         f"pgcjax ask add {folder} answers.txt"

@@ -32,7 +32,8 @@ def main(args: list[str] | None = None) -> None:
         gc.set_threshold(500_000, 10, 100)  # modules make objects that stay
     _keep_for_later()
     _give_memory_back()
-    _let_threads_rest()
+    # Or each thread of numpy's BLAS turns in a loop for a tenth of a second.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
     with warnings.catch_warnings():
         warnings.simplefilter("always", DataWarning)
         warnings.showwarning = _show_warning
@@ -93,14 +94,6 @@ def _give_memory_back() -> None:
             ctypes.CDLL(None).mallopt(arenas, 1)
     os.environ.setdefault("_RJEM_MALLOC_CONF", freed)
     os.environ.setdefault("MIMALLOC_PURGE_DELAY", "0")  # of pyarrow
-
-
-def _let_threads_rest() -> None:
-    """Let threads of numpy's BLAS sleep after 2^20 cycles, unless the user decides.
-
-    By default each turns in a loop for a tenth of a second before, in every call.
-    """
-    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
 
 
 def _run(args: list[str] | None) -> int:

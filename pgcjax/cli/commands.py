@@ -1,14 +1,21 @@
 """The verbs of the command line. Each imports inside it all that it needs."""
 
 from importlib import import_module
+from typing import Any
 
 import click
 
 from pgcjax._aliases import VERBS
 from pgcjax._version import __version__
-from pgcjax.cli.groups import JudgmentVerbs, MeasureVerbs, moved
 from pgcjax.cli.options import output_option
-from pgcjax.cli.verbs import Verb, Verbs, shared_options
+from pgcjax.cli.verbs import (
+    JudgmentVerbs,
+    MeasureVerbs,
+    Verb,
+    Verbs,
+    moved,
+    shared_options,
+)
 from pgcjax.io.choices import SCORE_SUFFIXES
 from pgcjax.io.reading import address_space
 from pgcjax.reporting.progress import ProgressDisplay, say
@@ -16,31 +23,22 @@ from pgcjax.reporting.progress import ProgressDisplay, say
 OUT_OF_MEMORY = 3
 LEAST_ADDRESSES = 1280 * 2**20
 _MODULES = (
-    *("asking", "comparing", "enough", "explaining", "files", "findings"),
-    *("fragile", "judges"),
-    *(
-        "judgments",
-        "measures",
-        "predicting",
-        "rankings",
-        "reporting",
-        "scoring",
-        "simulating",
-    ),
-    "uncertainty",
-)
+    "asking comparing enough explaining files findings fragile judges judgments "
+    "measures rankings reporting scoring uncertainty"
+).split()
 _EARLY = {"evaluate": "scoring"}  # the verb that answers within a second
 _HEADINGS = {
-    "Score": ("evaluate", "uncertainty", "demo"),
-    "Compare": (
-        *("compare", "gate", "power", "correlate"),
-        *("explain", "fragile", "report"),
-    ),
-    "Judge": ("ask", "judgments"),
-    "Explore": ("measures", "rankings"),
-    "Files and machine": ("files", "devices", "completion"),
+    "Score": "evaluate uncertainty demo",
+    "Compare": "compare gate power correlate explain fragile report",
+    "Judge": "ask judgments",
+    "Explore": "measures rankings",
+    "Files and machine": "files devices completion",
 }
-HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
+HELP: dict[str, Any] = {
+    "help_option_names": ["-h", "--help"],
+    "max_content_width": 88,
+    "show_default": True,
+}
 
 
 class _Program(click.Group):
@@ -72,15 +70,13 @@ class _Program(click.Group):
         """Show the verbs under headings, and the options that many of them share."""
         limit = formatter.width - 6 - max(map(len, self.list_commands(ctx)))
         for heading, names in _HEADINGS.items():
-            verbs = ((name, self.get_command(ctx, name)) for name in names)
+            rows = [
+                (name, verb.get_short_help_str(limit))
+                for name in names.split()
+                if (verb := self.get_command(ctx, name))
+            ]
             with formatter.section(heading):
-                formatter.write_dl(
-                    [
-                        (name, verb.get_short_help_str(limit))
-                        for name, verb in verbs
-                        if verb
-                    ]
-                )
+                formatter.write_dl(rows)
         options = shared_options(self, ctx).values()
         records = (option.get_help_record(ctx) for option in options)
         with formatter.section("Options of many verbs"):
@@ -143,7 +139,6 @@ def measures() -> None:
     "File of all scores",
     SCORE_SUFFIXES,
     default="pgcjax-demo-scores.csv",
-    show_default=True,
 )
 def demo(output: str) -> None:
     """Score the runs of the embedded collection and show a leaderboard."""

@@ -1,34 +1,21 @@
 """The verbs of tests and their power: compare, gate, power."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from pgcjax.cli import options as opt
 from pgcjax.cli.commands import cli
 from pgcjax.cli.formats import (
+    Output,
     as_json,
+    findings_options,
     format_of,
     format_option,
     print_findings,
     print_leaderboard,
-    top_option,
-)
-from pgcjax.cli.options import (
-    FILE,
-    REAL,
-    WHOLE,
-    choice_option,
-    judgment_options,
-    measure_option,
-    memory_option,
-    output_option,
-    read_judgments,
-    resume_option,
-    run_options,
-    split_pairs,
-    spreadsheet_option,
-    write_table,
+    top_runs_option,
 )
 from pgcjax.cli.score_files import (
     by_name,
@@ -54,8 +41,8 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
 
 
 @cli.command()
-@click.argument("scores", nargs=-1, required=True, type=FILE, metavar="SCORES…")
-@measure_option(
+@click.argument("scores", nargs=-1, required=True, type=opt.FILE, metavar="SCORES…")
+@opt.measure_option(
     "Measure, required if there are several; nDCG@10,AP shows both side by side, and "
     "the first one ranks the runs."
 )
@@ -77,18 +64,16 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
 )
 @click.option(
     "--rectify",
-    type=FILE,
+    type=opt.FILE,
     metavar="FILE",
-    help=(
-        "Human scores of some of the queries, where SCORES are by a model: the "
-        "results then estimate human scores, predicted with the help of the model's."
-    ),
+    help="Human scores of some of the queries, where SCORES are by a model: the "
+    "results then estimate human scores, predicted with the help of the model's.",
 )
 @cluster_option
 @system_option
 @collections_option
 @test_options
-@choice_option(
+@opt.choice_option(
     "--ranks",
     allowed=RANKS,
     help="Method for ranks and tiers: pairs, as for letters; or windows, by max-t "
@@ -96,11 +81,11 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
 )
 @click.option(
     "--precision",
-    type=REAL,
+    type=opt.REAL,
     metavar="E",
     help="Largest Monte-Carlo standard error of a p; resampling continues until then.",
 )
-@choice_option(
+@opt.choice_option(
     "--missing",
     allowed=INCOMPLETE,
     help="Treatment of a query that some runs lack: drop removes it for all.",
@@ -110,39 +95,32 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
     "columns",
     multiple=True,
     metavar="NAME=COLUMN",
-    help=(
-        "Column of run_id, query_id, measure or value, as value=ndcg; repeat for "
-        "several."
-    ),
+    help="Column of run_id, query_id, measure or value, as value=ndcg; repeat for "
+    "several.",
 )
 @format_option
-@top_option
+@top_runs_option
 @click.option(
     "--pairs",
     is_flag=True,
-    help=(
-        "Print pairs, not runs; with --baseline, the formats text, csv and json "
-        "always print pairs."
-    ),
+    help="Print pairs, not runs; with --baseline, the formats text, csv and json "
+    "always print pairs.",
 )
 @click.option(
     "--required", is_flag=True, help="Print the smallest significant difference."
 )
 @score_format_option
-@memory_option
-@resume_option
-@output_option("Write all pairs at full precision", target=WITH_WORK)
-@output_option("Write runs at full precision", TABLE_SUFFIXES, "--runs-output")
-@spreadsheet_option
+@opt.memory_option
+@opt.resume_option
+@opt.output_option("Write all pairs at full precision", target=WITH_WORK)
+@opt.output_option("Write runs at full precision", TABLE_SUFFIXES, "--runs-output")
+@opt.spreadsheet_option
 def compare(
     scores: tuple[str, ...],
-    measures: list[str],
+    measures: list[str] | None,
     test: str | None,
     rectify: str | None,
     baselines: tuple[str, ...],
-    resamples: int | None,
-    seed: int,
-    alpha: float,
     missing: str,
     columns: tuple[str, ...],
     form: str | None,
@@ -165,7 +143,7 @@ def compare(
     test = test or ("t" if rectify or options["system"] else "max-t")
     if required and test not in ("tukey", "bootstrap"):
         raise click.UsageError("--required works with --test tukey and bootstrap only")
-    if len(measures) > 1 and (output or runs_output):
+    if len(measures or ()) > 1 and (output or runs_output):
         raise click.UsageError("-o and --runs-output take one measure: name one")
     printed = format_of(form, top)
     pairs = pairs or bool(baselines and printed in _DATA)
@@ -174,11 +152,11 @@ def compare(
     from pgcjax.io.checkpoint import remove
 
     folder = kept_work(output, resume)
-    pairs_of_columns = split_pairs(columns, "--column", "NAME=COLUMN")
+    pairs_of_columns = opt.split_pairs(columns, "--column", "NAME=COLUMN")
     reading: dict[str, Any] = {"columns": dict(pairs_of_columns), "missing": missing}
-    resampling = dict(test=test, resamples=resamples, seed=seed, alpha=alpha)
-    options |= {"baselines": list(baselines), "journal": folder, **resampling}
-    required_by = resampling if required else None
+    options |= {"test": test, "baselines": list(baselines), "journal": folder}
+    names = ("test", "resamples", "seed", "alpha")
+    required_by = {name: options[name] for name in names} if required else None
     with ProgressDisplay() as progress:
         options |= {"progress": progress.update}
         comparisons, lines = _compare(
@@ -246,22 +224,22 @@ def _print(
 
         print_leaderboard(leaderboard(comparisons), form, top)
         return
-    import pandas as pd
+    from pgcjax.io.result import stacked
 
-    tables = []
-    for comparison in comparisons:
-        runs = comparison.runs.sort_values(["rank", "run_id"])[:top]
-        table = comparison.table if pairs else runs
-        if len(comparisons) > 1:
-            table = table.assign(measure=comparison.metadata["measure"])
-            table = table[["measure", *table.columns[:-1]]]
-        tables.append(table)
-    metadata = [comparison.metadata for comparison in comparisons]
-    about = metadata[0] if len(comparisons) == 1 else {"comparisons": metadata}
-    notes = shared((each.metadata["measure"], each.tested) for each in comparisons)
+    of_measure = {each.metadata["measure"]: each for each in comparisons}
+    tables = {
+        measure: each.table
+        if pairs
+        else each.runs.sort_values(["rank", "run_id"])[:top]
+        for measure, each in of_measure.items()
+    }
     if len(comparisons) == 1:
-        notes = [comparisons[0].tested]
-    print_findings(pd.concat(tables, ignore_index=True), form, about, notes=notes)
+        (table,), (only,) = tables.values(), comparisons
+        print_findings(table, form, only.metadata, notes=[only.tested])
+        return
+    notes = shared((measure, each.tested) for measure, each in of_measure.items())
+    about = {"comparisons": [each.metadata for each in comparisons]}
+    print_findings(stacked(tables), form, about, notes=notes)
 
 
 _EXITS = {"holds": 0, "fails": 4, "open": 5}
@@ -275,40 +253,36 @@ _EXITS = {"holds": 0, "fails": 4, "open": 5}
 @click.option(
     "--against",
     required=True,
-    type=FILE,
+    type=opt.FILE,
     metavar="RUN",
     help="Run to compare with: of SCORES; or a file, where judgments are given and "
     "SCORES is the file of the new run.",
 )
 @click.option(
     "--margin",
-    type=REAL,
+    type=opt.REAL,
     required=True,
     help="The smallest difference of means that matters, such as 0.01.",
 )
-@choice_option(
+@opt.choice_option(
     "--claim",
     allowed=CLAIMS,
     help="not-worse: by less than the margin; better: by more than 0; equivalent: the "
     "difference is within the margin on both sides.",
 )
-@click.option(
-    "--alpha",
-    type=REAL,
-    default=0.05,
-    show_default=True,
-    help="Probability that a claim passes whose difference is exactly at the margin.",
+@opt.alpha_option(
+    "Probability that a claim passes whose difference is exactly at the margin."
 )
 @cluster_option
-@judgment_options
-@run_options
+@opt.judgment_options()
+@opt.run_options
 @format_option
-@output_option("Write the decision, and why", (".json",))
-@output_option(
-    "Write a page: bounds, and the queries and documents behind them",
-    PAGE_SUFFIXES,
-    "--page",
+@opt.output_option(
+    "Write the decision, and why; or a page: bounds, and the queries and documents "
+    "behind them; repeat for both",
+    (".json", *PAGE_SUFFIXES),
     target=Target("{stem}-figures/*.svg"),
+    multiple=True,
 )
 @click.pass_context
 def gate(
@@ -316,13 +290,11 @@ def gate(
     scores: tuple[str, ...],
     new: str | None,
     against: str,
-    measures: list[str],
+    measures: list[str] | None,
     judgments: dict[str, Any],
-    run_format: str,
-    name_by: str,
+    reading: dict[str, str],
     form: str | None,
-    output: str | None,
-    page: str | None,
+    output: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Test whether a new run may take the place of another: a gate for CI.
@@ -332,45 +304,44 @@ def gate(
 
     With judgments, SCORES and --against are the files of the two runs.
     """
-    printed = format_of(form)
     from pgcjax.io.write import written_beside
     from pgcjax.reporting.gate_page import page_of
     from pgcjax.reporting.page import ready, write
     from pgcjax.stats.gates import gate as decide
 
-    if page:
+    pages = [path for path in output if path.lower().endswith(PAGE_SUFFIXES)]
+    for page in pages:
         ready(page)
     source, _inputs = None, None
     if judgments:
         first, *others = scores
         if new or others:
             raise click.UsageError("with judgments, give one run and --against RUN")
-        of_runs = (first, against), judgments, measures, (run_format, name_by)
-        source, (new, against), _inputs = _evaluated(*of_runs)
+        evaluated = _evaluated((first, against), judgments, measures, reading)
+        source, (new, against), _inputs = evaluated
     if new is None:
         raise click.UsageError("Missing option '--run', or judgments of two runs.")
-    options["measures"] = measures or None
     source_of = score_files(scores) if source is None else source
-    found = decide(source_of, new, against, **options)
+    found = decide(source_of, new, against, measures=measures, **options)
     for note in (*found.notes, found.why):
         say(note)
-    if output:
-        with written_beside(output) as beside:
-            text = as_json(found.table, found.metadata) + "\n"
-            beside.write_text(text, encoding="utf-8", newline="\n")
-        say(f"wrote {output}")
-    if page:
-        write(page_of(found, source), page)
-        say(f"wrote {page}")
-    print_findings(found.table, printed, found.metadata)
+    for path in output:
+        if path in pages:
+            write(page_of(found, source), path)
+        else:
+            with written_beside(path) as beside:
+                text = as_json(found.table, found.metadata) + "\n"
+                beside.write_text(text, encoding="utf-8", newline="\n")
+        say(f"wrote {path}")
+    print_findings(found.table, format_of(form), found.metadata)
     context.exit(_EXITS[found.outcome])
 
 
 def _evaluated(
     paths: Sequence[str],
     judgments: dict[str, Any],
-    measures: list[str],
-    reading: tuple[str, str],
+    measures: list[str] | None,
+    reading: Mapping[str, str],
 ) -> "tuple[Scores, Sequence[str], Any]":
     """Score two files of a run each.
 
@@ -379,79 +350,54 @@ def _evaluated(
         as long as they are there.
     """
     from pgcjax.engine.evaluate import evaluate
-    from pgcjax.io.runs import Options, open_runs
 
-    opened = [open_runs(path, Options(*reading)) for path in paths]
-    names = [sorted({*runs.table["run_id"]}) for runs in opened]
+    files = [opt.opened(path, reading) for path in paths]
+    names = [sorted({*runs.table["run_id"]}) for runs in files]
     for path, of_file in zip(paths, names, strict=True):
         if len(of_file) > 1:
             raise click.UsageError(f"{path}: expected one run, found {len(of_file)}")
     first, second = (of_file[0] for of_file in names)
     both = paths if first == second else (first, second)
-    tables, runs = read_judgments(judgments), dict(zip(both, opened, strict=True))
-    scores = evaluate(runs, **tables, measures=measures or None)
+    tables, runs = opt.read_judgments(judgments), dict(zip(both, files, strict=True))
+    scores = evaluate(runs, **tables, measures=measures)
     return scores, both, (runs, tables)
 
 
 @cli.command()
-@click.argument("scores", type=FILE, metavar="SCORES")
+@click.argument("scores", type=opt.FILE, metavar="SCORES")
 @click.option(
     "--difference",
-    type=REAL,
+    type=opt.REAL,
     metavar="D",
-    help=(
-        "Difference of two means to detect; without it, the smallest difference that "
-        "so many queries can detect is computed."
-    ),
+    help="Difference of two means to detect; without it, the smallest difference that "
+    "so many queries can detect is computed.",
 )
 @click.option(
     "--power",
-    type=REAL,
+    type=opt.REAL,
     default=0.8,
-    show_default=True,
     metavar="P",
     help="Probability of detecting the difference.",
 )
-@click.option(
-    "-m",
-    "--measure",
-    metavar="MEASURE",
-    help="Measure, required if there are several.",
-)
+@opt.one_measure_option("Measure, required if there are several.")
 @click.option(
     "--run",
     "runs",
     multiple=True,
     metavar="RUN",
-    help=(
-        "One of two runs of the pilot: give the option twice. By default the pairs "
-        "with the median and the largest deviation."
-    ),
+    help="One of two runs of the pilot: give the option twice. By default the pairs "
+    "with the median and the largest deviation.",
 )
-@click.option("--alpha", type=REAL, default=0.05, show_default=True)
-@click.option(
-    "--resamples",
-    type=WHOLE,
-    default=1000,
-    show_default=True,
-    metavar="N",
-    help="Resamples of queries, for max-t.",
-)
-@click.option("--seed", type=WHOLE, default=0, show_default=True)
-@choice_option(
+@opt.alpha_option()
+@opt.resamples_option
+@opt.seed_option
+@opt.choice_option(
     "--missing",
     allowed=INCOMPLETE,
     help="Treatment of a query that some runs lack: drop removes it for all.",
 )
-@format_option
-@output_option("Write the table at full precision", TABLE_SUFFIXES)
-def power(
-    scores: str,
-    form: str | None,
-    output: str | None,
-    runs: tuple[str, ...],
-    **options: Any,
-) -> None:
+@findings_options()
+def power(scores: str, runs: tuple[str, ...], output: Output, **options: Any) -> None:
     """Compute how many queries a test needs to detect a difference, by a pilot.
 
     Prints, by t of one pair and by max-t of all pairs, the least difference that so
@@ -460,7 +406,4 @@ def power(
     from pgcjax.stats.power import power as computed
 
     found = computed(scores, runs=runs or None, **options)
-    write_table(found.table, output, found.metadata)
-    for note in found.notes:
-        say(note)
-    print_findings(found.table, format_of(form), found.metadata)
+    output.give(found.table, found.metadata, found.notes)

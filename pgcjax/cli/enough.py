@@ -5,122 +5,66 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pgcjax.asking.choices import BY, EXPECTED
+from pgcjax.cli import options as opt
 from pgcjax.cli.commands import judgments
-from pgcjax.cli.formats import format_of, format_option, print_findings
-from pgcjax.cli.options import (
-    REAL,
-    WHOLE,
-    choice_option,
-    files_option,
-    is_by_hand,
-    measure_option,
-    memory_option,
-    order_option,
-    output_option,
-    prefs_format_option,
-    resume_option,
-    run_options,
-    runs_argument,
-    spreadsheet_option,
-    together,
-    write_table,
-)
+from pgcjax.cli.formats import Output, findings_options
 from pgcjax.cli.targets import WITH_WORK, kept_work
 from pgcjax.io.choices import MISSING, TABLE_SUFFIXES
-from pgcjax.reporting.progress import ProgressDisplay, say
+from pgcjax.reporting.progress import ProgressDisplay
 from pgcjax.stats.choices import REPLICATED, SHARES
 
 if TYPE_CHECKING:
     from pgcjax.io.runs import Runs
 
-_SOURCES = ("runs", "prefs", "prefs_format", "qrels", "run_format", "name_by")
-
-
-def _sources(**prefs: Any) -> Any:
-    return together(
-        runs_argument,
-        files_option("--prefs", help="Preferences; repeat for several.", **prefs),
-        prefs_format_option,
-        files_option("--qrels", help="Grades, for PGC(graph=combined)."),
-        run_options,
-    )
-
-
-_conventions = together(
-    click.option("--seed", type=WHOLE, default=0, show_default=True),
-    order_option,
-    choice_option(
-        "--missing",
-        allowed=MISSING,
-        help="Score of a judged query that a run lacks.",
+_conventions = opt.together(
+    opt.seed_option,
+    opt.order_option,
+    opt.choice_option(
+        "--missing", allowed=MISSING, help="Score of a judged query that a run lacks."
     ),
-    format_option,
-    memory_option,
+    opt.memory_option,
 )
 
 
 def _best_option(help: str) -> Any:
     return click.option(
-        "--best",
-        "top",
-        type=WHOLE,
-        default=5,
-        show_default=True,
-        metavar="K",
-        help=help,
+        "--best", "top", type=opt.WHOLE, default=5, metavar="K", help=help
     )
 
 
-def _read(
-    runs: tuple[str, ...],
-    prefs: tuple[str, ...],
-    prefs_format: str,
-    qrels: tuple[str, ...],
-    run_format: str,
-    name_by: str,
-) -> tuple["Runs", dict[str, Any]]:
-    """Open runs, and read judgments as keyword arguments."""
-    from pgcjax.io.graded import read_qrels
-    from pgcjax.io.runs import Options, open_runs
-    from pgcjax.io.votes.read import read_preferences
-
-    tables = {
-        "preferences": read_preferences(prefs, format=prefs_format) if prefs else None,
-        "qrels": read_qrels(qrels) if qrels else None,
-    }
-    return open_runs(runs, Options(run_format, name_by)), tables
+def _replicates_option(help: str) -> Any:
+    return click.option(
+        "--replicates", type=opt.WHOLE, default=200, metavar="B", help=help
+    )
 
 
 @judgments.command()
-@_sources(required=True)
-@measure_option("PGC of preferences, such as 'PGC(p=0.8)'; by default PGC.")
+@opt.runs_argument
+@opt.judgment_options(opt.PGC_JUDGMENTS, required=True)
+@opt.run_options
+@opt.measure_option("PGC of preferences, such as 'PGC(p=0.8)'; by default PGC.")
 @click.option(
     "--share",
     "shares",
     multiple=True,
-    type=REAL,
+    type=opt.REAL,
     metavar="SHARE",
     help="Share of the judgments; repeat. By default "
     f"{SHARES[0]:g}, {SHARES[1]:g}, …, {SHARES[-1]:g}.",
 )
-@click.option(
-    "--replicates",
-    type=WHOLE,
-    default=200,
-    show_default=True,
-    metavar="B",
-    help="Number of subsamples of each share.",
-)
+@_replicates_option("Number of subsamples of each share.")
 @_best_option("Number of best runs whose overlap is computed.")
 @_conventions
-@resume_option
-@output_option("Write the table at full precision", target=WITH_WORK)
+@opt.resume_option
+@findings_options(target=WITH_WORK)
 def enough(
-    measures: list[str],
+    runs: tuple[str, ...],
+    judgments: dict[str, Any],
+    reading: dict[str, str],
+    measures: list[str] | None,
     shares: tuple[float, ...],
-    form: str | None,
     resume: bool,
-    output: str | None,
+    output: Output,
     **options: Any,
 ) -> None:
     """Compute how well fewer judgments preserve the order of the runs.
@@ -132,23 +76,18 @@ def enough(
     from pgcjax.engine.enough import enough as tried
     from pgcjax.io.checkpoint import remove
 
-    folder = kept_work(output, resume)
-    read = {name: options.pop(name) for name in _SOURCES}
+    folder = kept_work(output.path, resume)
     with ProgressDisplay() as progress:
-        runs, tables = _read(**read)
         result = tried(
-            runs,
-            **tables,
+            opt.opened(runs, reading),
+            **opt.read_judgments(judgments),
             **options,
             measures=measures or "PGC",
             shares=shares or SHARES,
             journal=folder,
             progress=progress.update,
         )
-    for note in result.notes:
-        say(note)
-    write_table(result.table, output, result.metadata)
-    print_findings(result.table, format_of(form), result.metadata)
+    output.give(result.table, result.metadata, result.notes)
     if folder:
         remove(folder)
 
@@ -171,48 +110,35 @@ _ONLY = {
 
 
 @judgments.command("next")
-@_sources()
-@choice_option(
+@opt.runs_argument
+@opt.judgment_options(opt.PGC_JUDGMENTS)
+@opt.run_options
+@opt.choice_option(
     "--by",
     allowed=BY,
     help="Order of pairs: by effect of one more vote; by the expected utility of an "
     "answer, with bounds that say when to stop (Carterette et al. 2008); or by "
     "chance, with an interval for noisy judges that is valid at any time.",
 )
-@click.option(
-    "-m",
-    "--measure",
-    metavar="MEASURE",
-    help=(
-        "PGC of preferences, such as 'PGC(p=0.8)', by effect or utility; ppref, "
-        "rpref, fpref or wpref, by utility or chance. By default PGC by effect, else "
-        "ppref."
-    ),
+@opt.one_measure_option(
+    "PGC of preferences, such as 'PGC(p=0.8)', by effect or utility; ppref, rpref, "
+    "fpref or wpref, by utility or chance. By default PGC by effect, else ppref."
 )
 @_best_option("By effect: number of best runs to compare with each other.")
 @click.option(
     "--documents",
-    type=WHOLE,
+    type=opt.WHOLE,
     default=32,
-    show_default=True,
     metavar="N",
-    help=(
-        "Candidates: all pairs of the N documents of a query that these runs rank "
-        "highest; by effect, of judged documents only."
-    ),
+    help="Candidates: all pairs of the N documents of a query that these runs rank "
+    "highest; by effect, of judged documents only.",
 )
-@click.option(
-    "--replicates",
-    type=WHOLE,
-    default=200,
-    show_default=True,
-    metavar="B",
-    help=(
-        "By effect: number of resamples of the judgments for the intervals of "
-        "differences."
-    ),
+@_replicates_option(
+    "By effect: number of resamples of the judgments for the intervals of differences."
 )
-@choice_option("--interval", allowed=REPLICATED, help="Interval from the replicates.")
+@opt.choice_option(
+    "--interval", allowed=REPLICATED, help="Interval from the replicates."
+)
 @click.option(
     "--infer",
     is_flag=True,
@@ -223,13 +149,11 @@ _ONLY = {
     is_flag=True,
     help="By utility: let bounds hold even if future answers are ties, or never come.",
 )
-@choice_option(
+@opt.choice_option(
     "--expect",
     allowed=EXPECTED,
-    help=(
-        "By utility: probability of an answer, equal for both (even) or by "
-        "Bradley-Terry strengths fitted to the answers so far (bt)."
-    ),
+    help="By utility: probability of an answer, equal for both (even) or by "
+    "Bradley-Terry strengths fitted to the answers so far (bt).",
 )
 @click.option(
     "--query",
@@ -238,38 +162,31 @@ _ONLY = {
     metavar="QUERY",
     help="By utility or chance: only this query; repeat for several.",
 )
-@click.option(
-    "--alpha",
-    type=REAL,
-    default=0.05,
-    show_default=True,
-    help="By chance: probability that the interval ever misses the difference.",
+@opt.alpha_option(
+    "By chance: probability that the interval ever misses the difference."
 )
 @click.option(
     "--rows",
-    type=WHOLE,
+    type=opt.WHOLE,
     default=20,
-    show_default=True,
     metavar="N",
     help="Print the first N pairs; -o writes all, or by chance N pairs.",
 )
 @_conventions
-@output_option("Write all pairs at full precision")
-@output_option(
+@findings_options("Write all pairs at full precision")
+@opt.output_option(
     "By utility or chance: write bounds of the differences of runs",
     TABLE_SUFFIXES,
     "--bounds",
 )
-@spreadsheet_option
-@click.pass_context
 def next_(
-    context: click.Context,
+    runs: tuple[str, ...],
+    judgments: dict[str, Any],
+    reading: dict[str, str],
     by: str,
     rows: int,
-    form: str | None,
-    output: str | None,
+    output: Output,
     bounds: str | None,
-    spreadsheet: bool,
     **options: Any,
 ) -> None:
     """Choose which pairs of documents to judge next, to separate runs.
@@ -281,29 +198,22 @@ def next_(
     """
     if rows < 1:
         raise click.UsageError(f"--rows {rows}: expected a number of rows, 1 or more")
-    for option in context.command.get_params(context):
-        of = _ONLY.get(option.name or "", BY)
-        if by not in of and is_by_hand(context, option.name or ""):
-            raise click.UsageError(
-                f"{option.opts[0]} works only with --by {' or '.join(of)}"
-            )
-    if by == BY[0] and not options["prefs"]:
+    for name, option in opt.given_options().items():
+        if by not in (of := _ONLY.get(name, BY)):
+            raise click.UsageError(f"{option} works only with --by {' or '.join(of)}")
+    if by == BY[0] and "preferences" not in judgments:
         raise click.UsageError("Missing option '--prefs'.")
     options = {
         name: value for name, value in options.items() if by in _ONLY.get(name, BY)
     }
     options["measure"] = options["measure"] or ("PGC" if by == BY[0] else "ppref")
-    read = {name: options.pop(name, ()) for name in _SOURCES}
     with ProgressDisplay() as progress:
-        runs, tables = _read(**read)
-        result = _next(by, runs, tables, rows, options, progress)
-    for note in result.notes:
-        say(note)
-    metadata = result.metadata
-    write_table(result.table, output, metadata, "pairs", spreadsheet=spreadsheet)
+        tables = opt.read_judgments(judgments)
+        result = _next(by, opt.opened(runs, reading), tables, rows, options, progress)
+    shown = {"noun": "pairs", "printed": result.table.head(rows)}
+    output.give(result.table, result.metadata, result.notes, **shown)
     if bounds:
-        write_table(result.comparisons, bounds, metadata, spreadsheet=spreadsheet)
-    print_findings(result.table.head(rows), format_of(form), result.metadata)
+        output._replace(path=bounds).write(result.comparisons, result.metadata)
 
 
 def _next(
@@ -319,14 +229,11 @@ def _next(
         from pgcjax.engine.next_judgments import next_judgments
 
         return next_judgments(runs, **tables, **options, progress=progress.update)
-    options |= {
-        "preferences": tables["preferences"],
-        "queries": options["queries"] or None,
-    }
+    options |= {"queries": options["queries"] or None}
     if by == "utility":
         from pgcjax.asking.utility import next_by_utility
 
-        return next_by_utility(runs, **options, progress=progress.update)
+        return next_by_utility(runs, **tables, **options, progress=progress.update)
     from pgcjax.asking.chance import next_by_chance
 
-    return next_by_chance(runs, **options, requests=rows)
+    return next_by_chance(runs, **tables, **options, requests=rows)

@@ -3,9 +3,9 @@
 EXAMPLES = {
     "ask add": "state answers.txt",
     "ask finish": "state -o top.qrels.txt --votes votes.csv",
-    "ask judge": "state --judge-command 'python judge.py'",
+    "ask judge": "state 'python judge.py'",
     "ask requests": "state -o requests.txt",
-    "ask simulate": "--documents 10 --error 0.1 -o designs.csv",
+    "ask simulate": "--documents 10 --errors error=0.1 -o designs.csv",
     "ask start": "qrels.txt --k 5 -o state",
     "ask status": "state",
     "ask": "start qrels.txt --k 5 -o state",

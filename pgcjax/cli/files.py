@@ -5,36 +5,30 @@ from typing import Any
 
 import click
 
+from pgcjax.cli import options as opt
 from pgcjax.cli.commands import files
-from pgcjax.cli.formats import format_of, format_option, top_option
-from pgcjax.cli.given_scores import give, print_scores
-from pgcjax.cli.options import (
-    FILE,
-    WHOLE,
-    choice_option,
-    file_memory_option,
-    judgment_options,
-    output_option,
-    read_judgments,
-    run_options,
-    runs_argument,
-    spreadsheet_option,
+from pgcjax.cli.formats import (
+    format_of,
+    format_option,
+    give,
+    print_scores,
+    top_runs_option,
 )
 from pgcjax.cli.score_files import input_format_option, scores_output_option
-from pgcjax.cli.score_folders import PartFolder
+from pgcjax.cli.targets import PartFolder
 from pgcjax.errors import counted
 from pgcjax.io.choices import FILE_KINDS
 from pgcjax.reporting.progress import ProgressDisplay, say
 
 
 @files.command()
-@click.argument("parts", nargs=-1, required=True, type=FILE, metavar="PART...")
-@file_memory_option
+@click.argument("parts", nargs=-1, required=True, type=opt.FILE, metavar="PART...")
+@opt.file_memory_option
 @input_format_option
 @format_option
-@top_option
+@top_runs_option
 @scores_output_option("All scores", required=True)
-@spreadsheet_option
+@opt.spreadsheet_option
 def merge(
     parts: tuple[str, ...],
     form: str | None,
@@ -61,22 +55,21 @@ def merge(
 
 
 @files.command()
-@runs_argument
-@judgment_options
-@run_options
-@file_memory_option
+@opt.runs_argument
+@opt.judgment_options()
+@opt.run_options
+@opt.file_memory_option
 @click.option(
     "--only-judged",
     is_flag=True,
     help="Leave out the documents that --prefs and --qrels do not name: a smaller "
     "file, which fits no other judgments.",
 )
-@output_option("Write all runs", (".parquet",), required=True)
+@opt.output_option("Write all runs", (".parquet",), required=True)
 def pack(
     runs: tuple[str, ...],
     judgments: dict[str, Any],
-    run_format: str,
-    name_by: str,
+    reading: dict[str, str],
     only_judged: bool,
     output: str,
 ) -> None:
@@ -86,29 +79,27 @@ def pack(
     """
     if only_judged and not judgments:
         raise click.UsageError("--only-judged needs --prefs FILE or --qrels FILE")
-    from pgcjax.io.runs import Options, open_runs
     from pgcjax.io.runs.pack import pack as write
 
     with ProgressDisplay() as progress:
-        source = open_runs(runs, Options(run_format, name_by))
-        tables = read_judgments(judgments)
-        count = write(
-            source, output, **tables, only_judged=only_judged, progress=progress.update
-        )
+        source, tables = opt.opened(runs, reading), opt.read_judgments(judgments)
+        settings = {"only_judged": only_judged, "progress": progress.update}
+        count = write(source, output, **tables, **settings)
     say(f"packed {counted(count, 'run')} into {output}")
 
 
 @files.command()
-@click.argument("paths", nargs=-1, type=FILE, metavar="FILE...")
-@judgment_options
-@run_options
-@file_memory_option
-@choice_option("--as", "kind", allowed=["auto", *FILE_KINDS], help="Kind of FILE...")
+@click.argument("paths", nargs=-1, type=opt.FILE, metavar="FILE...")
+@opt.judgment_options()
+@opt.run_options
+@opt.file_memory_option
+@opt.choice_option(
+    "--as", "kind", allowed=["auto", *FILE_KINDS], help="Kind of FILE..."
+)
 def check(
     paths: tuple[str, ...],
     judgments: dict[str, Any],
-    run_format: str,
-    name_by: str,
+    reading: dict[str, str],
     kind: str,
 ) -> None:
     """Read files as evaluate does, and describe their content."""
@@ -123,12 +114,9 @@ def check(
         judgments["preferences"] = (*given, *prefs), form
     if qrels := sorted_paths["qrels"]:
         judgments["qrels"] = *judgments.get("qrels", ()), *qrels
-    tables = read_judgments(judgments)
+    tables = opt.read_judgments(judgments)
     if sorted_paths["runs"]:
-        from pgcjax.io.runs import Options, open_runs
-
-        runs = open_runs(sorted_paths["runs"], Options(run_format, name_by))
-        tables["runs"] = runs.table
+        tables["runs"] = opt.opened(sorted_paths["runs"], reading).table
     if sorted_paths["grids"]:
         from pgcjax.io.grids import read_grids
 
@@ -144,25 +132,23 @@ def check(
 
 
 @files.command()
-@output_option("New.", (), required=True, metavar="DIR")
-@click.option("--queries", type=WHOLE, help="Number of queries.")
-@click.option("--documents", type=WHOLE, help="Judged documents per query.")
-@click.option("--runs", type=WHOLE, help="Number of runs.")
-@click.option("--judges", type=WHOLE, help="Number of judges of preferences.")
-@click.option("--pairs", type=WHOLE, help="Pairs that each judge judges per query.")
-@click.option("--intents", type=WHOLE, help="Intents per query.")
-@click.option("--depth", type=WHOLE, help="Documents per query in a run.")
-@click.option("--rows", type=WHOLE, help="Rows of the image grid.")
-@click.option("--columns", type=WHOLE, help="Columns of the image grid.")
-@click.option(
-    "--seed", type=WHOLE, default=0, show_default=True, help="Seed of the collection."
-)
-def simulate(output: str, **settings: int | None) -> None:
+@opt.output_option("New.", (), required=True, metavar="DIR")
+@click.option("--queries", type=opt.WHOLE, help="Number of queries.")
+@click.option("--documents", type=opt.WHOLE, help="Judged documents per query.")
+@click.option("--runs", type=opt.WHOLE, help="Number of runs.")
+@click.option("--judges", type=opt.WHOLE, help="Number of judges of preferences.")
+@click.option("--pairs", type=opt.WHOLE, help="Pairs that each judge judges per query.")
+@click.option("--intents", type=opt.WHOLE, help="Intents per query.")
+@click.option("--depth", type=opt.WHOLE, help="Documents per query in a run.")
+@opt.numbers_option("--grid", metavar="ROWS[,COLUMNS]", help="Size of the image grid.")
+@click.option("--seed", type=opt.WHOLE, default=0, help="Seed of the collection.")
+def simulate(output: str, grid: list[int | None], **settings: int | None) -> None:
     """Write a made-up collection whose true order of runs is known to a new DIR."""
     from pgcjax.datasets.files import write_collection
     from pgcjax.datasets.settings import CollectionSettings
     from pgcjax.io.write import check_room
 
+    settings |= dict(zip(("rows", "columns"), grid, strict=False))
     given = CollectionSettings(**{k: v for k, v in settings.items() if v is not None})
     if os.path.exists(output):  # of a name that is too long, writing tells
         raise click.UsageError(f"{output} exists already: name a new folder")

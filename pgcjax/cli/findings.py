@@ -6,20 +6,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pgcjax._version import __version__
+from pgcjax.cli import options as opt
 from pgcjax.cli.commands import cli, measures
-from pgcjax.cli.formats import format_of, format_option, print_findings
-from pgcjax.cli.options import (
-    FILE,
-    REAL,
-    WHOLE,
-    choice_option,
-    coefficient_option,
-    measure_option,
-    output_option,
-    spreadsheet_option,
-    together,
-    write_table,
-)
+from pgcjax.cli.formats import Output, findings_options
 from pgcjax.cli.score_files import (
     by_name,
     each_score_options,
@@ -36,16 +25,10 @@ if TYPE_CHECKING:
     from pgcjax.stats.discrimination import Discrimination
 
 
-_table = together(format_option, output_option("Write the table at full precision"))
-_several = together(score_options, _table)
-
-
 def _give(
+    output: Output,
     table: "pd.DataFrame",
-    path: str | None,
     notes: Sequence[str],
-    form: str | None,
-    spreadsheet: bool = False,
     below: Sequence[str] = (),
     **metadata: Any,
 ) -> None:
@@ -53,8 +36,7 @@ def _give(
     # What was left out has been said, as a warning.
     metadata |= {"lacking": list(notes)} if notes else {}
     metadata = {"version": __version__, **metadata}
-    write_table(table, path, metadata, spreadsheet=spreadsheet)
-    print_findings(table, format_of(form), metadata, "power", below)
+    output.give(table, metadata, best="power", below=below)
 
 
 _SHOWN: dict[str, Callable[["Discrimination"], "pd.DataFrame"]] = {
@@ -67,7 +49,7 @@ _SHOWN: dict[str, Callable[["Discrimination"], "pd.DataFrame"]] = {
 
 @measures.command()
 @each_score_options
-@_table
+@findings_options()
 @click.option(
     "--test",
     "tests",
@@ -76,13 +58,12 @@ _SHOWN: dict[str, Callable[["Discrimination"], "pd.DataFrame"]] = {
     help="Test; repeat for several. By default max-t.",
 )
 @test_options
-@choice_option(
+@opt.choice_option(
     "--show",
     allowed=list(_SHOWN),
     help="The share of significant pairs; or p of all pairs, sorted (ASL curves); or "
     "which pairs are significant in common; or all pairs.",
 )
-@spreadsheet_option
 @click.option(
     "--gold",
     multiple=True,
@@ -91,156 +72,137 @@ _SHOWN: dict[str, Callable[["Discrimination"], "pd.DataFrame"]] = {
 )
 def discriminate(
     scores: tuple[str, ...],
-    measures: list[str],
+    measures: list[str] | None,
     missing: str,
-    form: str | None,
-    output: str | None,
+    output: Output,
     tests: tuple[str, ...],
     show: str,
     gold: tuple[str, ...],
-    spreadsheet: bool,
     **options: Any,
 ) -> None:
     """Count the pairs of runs that each measure separates significantly."""
     from pgcjax.stats import discrimination
 
-    source, names = score_files(scores), measures or None
+    source = score_files(scores)
     if gold:
         missing = "shared" if missing == "own" else missing  # two measures at once
-        table = discrimination.intuitiveness(source, list(gold), names, missing=missing)
-        notes = table.attrs["notes"]
-        _give(table, output, notes, form, spreadsheet, gold=list(gold), missing=missing)
+        settings: dict[str, Any] = {"gold": list(gold), "missing": missing}
+        table = discrimination.intuitiveness(source, measures=measures, **settings)
+        _give(output, table, table.attrs["notes"], **settings)
         return
     with ProgressDisplay() as progress:
         options |= {"missing": missing, "progress": progress.update}
         chosen = list(tests) or "max-t"
-        result = discrimination.discriminate(source, names, chosen, **options)
-    shown = _SHOWN[show](result)
+        result = discrimination.discriminate(source, measures, chosen, **options)
     for note in result.notes if missing == "own" else ():
         say(note)
     below = result.tested().split("; ")
-    _give(shown, output, result.notes, form, spreadsheet, below, **result.metadata)
+    _give(output, _SHOWN[show](result), result.notes, below, **result.metadata)
 
 
 @measures.command()
-@_several
+@score_options
+@findings_options()
 @click.option(
     "--serp",
-    type=FILE,
+    type=opt.FILE,
     metavar="FILE",
     help="Preferences of people: a table of query_id, run_a, run_b, preference "
     "(> 0: a is better). Without it, measures are compared with each other.",
 )
 @click.option(
     "--threshold",
-    type=REAL,
-    default=0.0,
-    show_default=True,
-    help="Largest difference of scores that is a tie.",
-)
-@click.option(
-    "--tie-share",
-    metavar="SHARE",
-    help=(
-        "Share of ties that sets the threshold of each measure, in place of "
-        "--threshold; preferences: the share of ties in FILE."
-    ),
+    default="0",
+    metavar="D|SHARE%",
+    help="Largest difference of scores that is a tie; or, with %, the share of ties "
+    "that sets it for each measure; preferences: the share of ties in FILE.",
 )
 def agree(
     scores: tuple[str, ...],
-    measures: list[str],
+    measures: list[str] | None,
     missing: str,
-    form: str | None,
-    output: str | None,
+    output: Output,
     serp: str | None,
-    threshold: float,
-    tie_share: str | None,
+    threshold: str,
 ) -> None:
     """Count how often measures prefer what people, or other measures, prefer."""
     from pgcjax.io.scores.door import read_any_scores
     from pgcjax.stats import agreement
 
-    share: Any = None if tie_share is None else _share(tie_share, serp)
-    source, names = score_files(scores), measures or None
-    settings: dict[str, Any] = {"threshold": threshold, "tie_share": share}
+    settings: dict[str, Any] = _tie_settings(threshold, serp)
     settings["missing"] = missing
+    source = score_files(scores)
     if serp:
         people, _ = read_any_scores(serp)
-        result = agreement.agree(source, people, names, **settings)
+        result = agreement.agree(source, people, measures, **settings)
         table, notes = result.table, result.notes
     else:
-        table = agreement.agree_measures(source, names, **settings)
+        table = agreement.agree_measures(source, measures, **settings)
         notes = table.attrs["notes"]
-    _give(table, output, notes, form, **settings)
+    _give(output, table, notes, **settings)
 
 
-def _share(text: str, serp: str | None) -> float | str:
+def _tie_settings(text: str, serp: str | None) -> dict[str, Any]:
+    """Read what makes a tie, as arguments of `agree`."""
     if text == "preferences" and serp:
-        return text
+        return {"threshold": 0.0, "tie_share": text}
     try:
-        return REAL.convert(text, None, None)
+        number = opt.REAL.convert(text.removesuffix("%"), None, None)
     except click.BadParameter:
         raise click.UsageError(
-            f"--tie-share {text}: expected a share such as 0.2"
-            + (", or preferences" if serp else "")
+            f"--threshold {text}: expected a difference such as 0.01, or a share such "
+            "as 20%" + (", or preferences" if serp else "")
         ) from None
+    if text.endswith("%"):
+        return {"threshold": 0.0, "tie_share": number / 100}
+    return {"threshold": number, "tie_share": None}
 
 
 @cli.command()
-@_several
-@coefficient_option
+@score_options
+@findings_options()
+@opt.coefficient_option
 @click.option(
     "--truth",
-    type=FILE,
+    type=opt.FILE,
     metavar="FILE",
     help="Leaderboard with which each of SCORES, leaderboards too, is compared.",
 )
-@measure_option(
+@opt.measure_option(
     "Measure of --truth; by default all.", "--truth-measure", "truth_measures"
 )
-@choice_option(
+@opt.choice_option(
     "--interval",
     allowed=RANK_INTERVALS,
     help="Interval of tau with --truth, from 50 queries on: simex.",
 )
-@click.option(
-    "--alpha",
-    type=REAL,
-    default=0.05,
-    show_default=True,
-    help="One minus the level of the intervals.",
-)
-@click.option("--resamples", type=WHOLE, default=1000, show_default=True, metavar="N")
-@click.option("--seed", type=WHOLE, default=0, show_default=True)
-@spreadsheet_option
+@opt.alpha_option("One minus the level of the intervals.")
+@opt.resamples_option
+@opt.seed_option
 def correlate(
     scores: tuple[str, ...],
-    measures: list[str],
+    measures: list[str] | None,
     missing: str,
-    form: str | None,
-    output: str | None,
+    output: Output,
     coefficients: tuple[str, ...],
     truth: str | None,
-    truth_measures: list[str],
-    spreadsheet: bool,
+    truth_measures: list[str] | None,
     **options: Any,
 ) -> None:
     """Correlate the orders of the runs by measures, or by leaderboards."""
-    names = measures or None
     settings: dict[str, Any] = {"coefficients": list(coefficients)}
     settings["missing"] = missing
     if truth:
         from pgcjax.stats.leaderboards import correlate_leaderboards
 
         settings |= options
-        boards = by_name(scores)
         table = correlate_leaderboards(
-            truth, boards, names, truth_measures or None, **settings
+            truth, by_name(scores), measures, truth_measures, **settings
         )
     elif truth_measures:
         raise click.UsageError("--truth-measure needs --truth FILE")
     else:
         from pgcjax.stats.correlation import correlate as correlate_measures
 
-        table = correlate_measures(score_files(scores), names, **settings)
-    _give(table, output, table.attrs["notes"], form, spreadsheet, **settings)
+        table = correlate_measures(score_files(scores), measures, **settings)
+    _give(output, table, table.attrs["notes"], **settings)

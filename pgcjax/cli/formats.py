@@ -3,20 +3,23 @@
 import json
 import math
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from pgcjax.cli.options import WHOLE
+from pgcjax.cli import options as opt
 from pgcjax.errors import printable
 from pgcjax.io.write import header
+from pgcjax.reporting.progress import ProgressDisplay, say
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from pgcjax.io.text_tables import TextTable
     from pgcjax.reporting.leaderboard import Leaderboard
+    from pgcjax.stats.scores import Scores
 
 FORMATS = ("text", "table", "csv", "json", "latex", "markdown")
 _SHOWN = 50  # runs that a terminal shows, if nobody says how many
@@ -31,19 +34,104 @@ format_option = click.option(
 )
 
 
-def _count(context: click.Context, option: click.Parameter, top: int | None) -> Any:
-    if top is not None and top < 1:
-        raise click.UsageError(f"--top {top}: expected a number of runs, 1 or more")
-    return top
+def top_option(help: str, noun: str = "runs") -> opt.Decorator:
+    """Add --top N, for rows of a table that are called by this noun."""
+
+    def check(context: click.Context, option: click.Parameter, top: int | None) -> Any:
+        if top is not None and top < 1:
+            raise click.UsageError(
+                f"--top {top}: expected a number of {noun}, 1 or more"
+            )
+        return top
+
+    return click.option("--top", type=opt.WHOLE, metavar="N", callback=check, help=help)
 
 
-top_option = click.option(
-    "--top",
-    type=WHOLE,
-    metavar="N",
-    callback=_count,
-    help=f"Print the best N runs only; by default all, on a terminal {_SHOWN}.",
+top_runs_option = top_option(
+    f"Print the best N runs only; by default all, on a terminal {_SHOWN}."
 )
+
+
+class Output(NamedTuple):
+    """Outlet of findings: stdout, and a file if one is named.
+
+    Attributes:
+        form: how they are printed, one of `FORMATS`.
+        path: of the file.
+        spreadsheet: whether no name in it is computed by a spreadsheet.
+    """
+
+    form: str
+    path: str | None
+    spreadsheet: bool
+
+    def give(
+        self,
+        table: "pd.DataFrame",
+        metadata: dict[str, Any],
+        notes: Iterable[str] = (),
+        *,
+        noun: str = "rows",
+        printed: "pd.DataFrame | None" = None,
+        best: str = "",
+        below: Sequence[str] = (),
+    ) -> None:
+        """Write findings at full precision and print them, with notes on stderr.
+
+        Args:
+            table: of findings.
+            metadata: what they depend on.
+            notes: on stderr, a line each.
+            noun: a plural for the rows.
+            printed: a table to print in place of the one that is written.
+            best: as of `print_findings`.
+            below: lines below a printed table for people or papers.
+        """
+        for note in notes:
+            say(note)
+        self.write(table, metadata, noun)
+        shown = table if printed is None else printed
+        print_findings(shown, self.form, metadata, best, below)
+
+    def print(self, table: "pd.DataFrame", metadata: dict[str, Any]) -> None:
+        """Print findings."""
+        print_findings(table, self.form, metadata)
+
+    def write(
+        self, table: "pd.DataFrame", metadata: dict[str, Any], noun: str = "rows"
+    ) -> None:
+        """Write findings, if a file is named."""
+        opt.write_table(table, self.path, metadata, noun, spreadsheet=self.spreadsheet)
+
+
+def findings_options(
+    help: str = "Write the table at full precision", *suffixes: Any, **more: Any
+) -> opt.Decorator:
+    """Add --format, -o and --spreadsheet; the command gets an `Output` as `output`.
+
+    Arguments are as of `output_option`.
+    """
+    add = opt.together(
+        format_option,
+        opt.output_option(help, *suffixes, **more),
+        opt.spreadsheet_option,
+    )
+
+    def decorated(command: Callable) -> Callable:
+        @wraps(command)
+        def gathered(
+            *args: Any,
+            form: str | None,
+            output: str | None,
+            spreadsheet: bool,
+            **options: Any,
+        ) -> Any:
+            given = Output(format_of(form), output, spreadsheet)
+            return command(*args, output=given, **options)
+
+        return add(gathered)
+
+    return decorated
 
 
 def format_of(form: str | None, top: int | None = None, per_query: bool = False) -> str:
@@ -122,16 +210,14 @@ def _print_data(table: "pd.DataFrame", form: str, metadata: dict[str, Any]) -> N
 
 def as_json(table: "pd.DataFrame", metadata: dict[str, Any]) -> str:
     """Write all digits, and what the numbers depend on, as one object."""
-    records = (
-        {k: None if _is_infinite(v) else v for k, v in record.items()}
-        for record in table.to_dict("records")
-    )
-    rows = ",\n".join(json.dumps(record, allow_nan=False) for record in records)
+    lines = []
+    for record in table.to_dict("records"):
+        for name, value in record.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                record[name] = None
+        lines.append(json.dumps(record, allow_nan=False))
+    rows = ",\n".join(lines)
     return f'{{"pgcjax": {json.dumps(metadata)},\n"rows": [\n{rows}\n]}}'
-
-
-def _is_infinite(value: object) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _print_markup(table: "TextTable", form: str, metadata: dict[str, Any]) -> None:
@@ -169,3 +255,53 @@ def _cell(value: object) -> str:
         return str(value).lower()
     # A rank that there is none of, which pandas writes as <NA>.
     return "" if str(value) == "<NA>" and not isinstance(value, str) else str(value)
+
+
+def give(
+    scores: "Scores",
+    output: str | None,
+    *,
+    written: bool = False,
+    notes: Sequence[str] | None = None,
+    **form: Any,
+) -> None:
+    """Print the notes of scores, or others, and write them, if that is not done."""
+    for note in scores.notes if notes is None else notes:
+        say(note)
+    if output and not written:
+        with ProgressDisplay() as progress:
+            scores.save(output, **form, progress=progress.update)
+    if output:
+        say(f"wrote {scores.count} scores to {output}")
+
+
+def print_scores(
+    scores: "Scores",
+    form: str,
+    top: int | None,
+    per_query: bool = False,
+) -> None:
+    """Print the lines of trec_eval, or a leaderboard."""
+    if form == "text":
+        for line in scores.lines(per_query):
+            print_line(line)
+        return
+    if scores.metadata.get("means_only"):
+        print_findings(_ranked(scores)[:top], form, scores.metadata)
+        return
+    from pgcjax.reporting.leaderboard import leaderboard
+
+    print_leaderboard(leaderboard(scores), form, top)
+
+
+def _ranked(scores: "Scores") -> "pd.DataFrame":
+    """Order runs by the means of the first measure, the best first, without intervals.
+
+    Returns:
+        Table of rank (equal means share one), run_id and the mean of each measure.
+    """
+    means = scores.mean().rename_axis(columns=None)
+    rank = means.iloc[:, 0].rank(method="min", ascending=False, na_option="bottom")
+    table = means.reset_index()
+    table.insert(0, "rank", rank.astype(int).to_numpy())
+    return table.sort_values(["rank", "run_id"], ignore_index=True)

@@ -4,31 +4,19 @@ from typing import Any
 
 import click
 
+from pgcjax.cli import options as opt
 from pgcjax.cli.commands import cli
-from pgcjax.cli.formats import format_of, format_option, print_findings
-from pgcjax.cli.options import (
-    FILE,
-    REAL,
-    choice_option,
-    files_option,
-    measure_option,
-    order_option,
-    output_option,
-    prefs_format_option,
-    run_options,
-    spreadsheet_option,
-    write_table,
-)
+from pgcjax.cli.formats import Output, findings_options
 from pgcjax.judging.choices import CHANGES, OVERTURNED
-from pgcjax.reporting.progress import ProgressDisplay, say
+from pgcjax.reporting.progress import ProgressDisplay
 
 
 @cli.command()
-@click.argument("runs", nargs=-1, type=FILE, metavar="[RUN]...")
-@files_option("--prefs", help="Preferences; repeat for several.", required=True)
-@prefs_format_option
-@files_option("--qrels", help="Grades, for PGC(graph=combined).")
-@measure_option("PGC, or a measure of preferences such as ppref; by default PGC.")
+@click.argument("runs", nargs=-1, type=opt.FILE, metavar="[RUN]...")
+@opt.judgment_options(opt.PGC_JUDGMENTS, required=True)
+@opt.one_measure_option(
+    "PGC, or a measure of preferences such as ppref; by default PGC.", "PGC"
+)
 @click.option(
     "--run-id", metavar="NAME", help="The run that is ahead; by default the best one."
 )
@@ -37,39 +25,25 @@ from pgcjax.reporting.progress import ProgressDisplay, say
     metavar="NAME",
     help="The run to overtake it; by default any that is behind.",
 )
-@choice_option(
+@opt.choice_option(
     "--change",
     allowed=(*CHANGES, "queries"),
     help="Remove or reverse judgments, or leave queries out.",
 )
-@choice_option(
+@opt.choice_option(
     "--overturn",
     allowed=OVERTURNED,
     help="The order of two runs, or whether a paired t test tells them apart.",
 )
-@click.option(
-    "--alpha",
-    type=REAL,
-    default=0.05,
-    show_default=True,
-    help="Level of the test.",
-)
-@run_options
-@order_option
-@format_option
-@output_option("Write the judgments at full precision")
-@spreadsheet_option
+@opt.alpha_option("Level of the test.")
+@opt.run_options
+@opt.order_option
+@findings_options("Write the judgments at full precision")
 def fragile(
     runs: tuple[str, ...],
-    prefs: tuple[str, ...],
-    prefs_format: str,
-    qrels: tuple[str, ...],
-    measures: list[str],
-    run_format: str,
-    name_by: str,
-    form: str | None,
-    output: str | None,
-    spreadsheet: bool,
+    judgments: dict[str, Any],
+    reading: dict[str, str],
+    output: Output,
     **options: Any,
 ) -> None:
     """Bound the fewest judgments, or queries, whose change overturns an order.
@@ -78,23 +52,10 @@ def fragile(
     first; a proven bound tells how many cannot do it. Without RUN, votes on systems are
     ordered by Bradley and Terry's model.
     """
-    if len(measures) > 1:
-        raise click.UsageError(f"fragile takes one measure, not {len(measures)}")
     from pgcjax.engine.fragile import fragile as bounded
-    from pgcjax.io.graded import read_qrels
-    from pgcjax.io.runs import Options, open_runs
-    from pgcjax.io.votes.read import read_preferences
 
     with ProgressDisplay() as progress:
-        result = bounded(
-            open_runs(runs, Options(run_format, name_by)) if runs else None,
-            preferences=read_preferences(prefs, format=prefs_format),
-            qrels=read_qrels(qrels) if qrels else None,
-            measure=measures[0] if measures else "PGC",
-            **options,
-            progress=progress.update,
-        )
-    for note in result.notes:
-        say(note)
-    write_table(result.table, output, result.metadata, spreadsheet=spreadsheet)
-    print_findings(result.table, format_of(form), result.metadata)
+        source = opt.opened(runs, reading) if runs else None
+        options |= {**opt.read_judgments(judgments), "progress": progress.update}
+        result = bounded(source, **options)
+    output.give(result.table, result.metadata, result.notes)

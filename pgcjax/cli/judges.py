@@ -6,29 +6,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pgcjax._version import __version__
+from pgcjax.cli import options as opt
 from pgcjax.cli.commands import judgments
-from pgcjax.cli.formats import format_of, format_option, print_findings
+from pgcjax.cli.formats import Output, findings_options
 from pgcjax.cli.judgments import lengths_option
-from pgcjax.cli.options import (
-    FILE,
-    REAL,
-    WHOLE,
-    choice_option,
-    coefficient_option,
-    files_option,
-    float32_option,
-    is_by_hand,
-    measure_option,
-    memory_option,
-    output_option,
-    prefs_format_option,
-    run_options,
-    split_pairs,
-    spreadsheet_option,
-    write_table,
-)
 from pgcjax.errors import Progress, listed
-from pgcjax.io.choices import MISSING, ORDERS, PAGE_SUFFIXES, TABLE_SUFFIXES
+from pgcjax.io.choices import MISSING, PAGE_SUFFIXES, TABLE_SUFFIXES
 from pgcjax.reporting.progress import ProgressDisplay, say
 from pgcjax.stats.choices import CORRECTIONS, INCOMPLETE, RANK_INTERVALS
 
@@ -44,21 +27,21 @@ OF_VOTES: tuple[str, ...] = ("judges", "pairs", "queries", "documents")
 
 @judgments.command("compare")
 @click.argument(
-    "runs", nargs=-1, required=True, type=FILE, metavar="VOTES [VOTES] | RUN..."
+    "runs", nargs=-1, required=True, type=opt.FILE, metavar="VOTES [VOTES] | RUN..."
 )
-@files_option("--prefs", help="Preferences that name judges; repeat for several files.")
+@opt.files_option(
+    "--prefs", help="Preferences that name judges; repeat for several files."
+)
 @click.option(
     "--source",
     "sources",
     multiple=True,
     metavar="NAME=FILE",
-    help=(
-        "Preferences by the judge NAME, whatever judge their rows name; repeat for "
-        "several judges, or several files of one."
-    ),
+    help="Preferences by the judge NAME, whatever judge their rows name; repeat for "
+    "several judges, or several files of one.",
 )
-@prefs_format_option
-@files_option("--qrels", help="Grades, for PGC(graph=combined).")
+@opt.prefs_format_option
+@opt.files_option("--qrels", help="Grades, for PGC(graph=combined).")
 @click.option(
     "--judge",
     "judges",
@@ -68,58 +51,51 @@ OF_VOTES: tuple[str, ...] = ("judges", "pairs", "queries", "documents")
 )
 @click.option(
     "--before",
-    type=FILE,
+    type=opt.FILE,
     metavar="FILE",
     help="Earlier votes of the first judge on the same pairs, to test whether it "
     "agrees with the other as often as then.",
 )
 @lengths_option
-@run_options
-@measure_option("One measure of preferences; by default PGC.")
-@choice_option(
+@opt.run_options
+@opt.one_measure_option("One measure of preferences; by default PGC.", "PGC")
+@opt.choice_option(
     "--show",
     allowed=[*SHOWN, *OF_VOTES[2:]],
-    help=(
-        "Correlations of the orders of runs by each two judges; the pairs of runs "
-        "that two judges put in opposite orders; the effect of position bias "
-        "(--flips of pairs judged in both orders); or the leaderboards. For VOTES: "
-        "judges, pairs, queries and documents."
-    ),
+    help="Correlations of the orders of runs by each two judges; the pairs of runs "
+    "that two judges put in opposite orders; the effect of position bias "
+    "(--flips of pairs judged in both orders); or the leaderboards. For VOTES: "
+    "judges, pairs, queries and documents.",
 )
-@coefficient_option
-@choice_option(
+@opt.coefficient_option
+@opt.choice_option(
     "--interval",
     allowed=RANK_INTERVALS,
     help="Interval of tau, from 50 queries on: simex extrapolates resamples.",
 )
-@choice_option(
+@opt.choice_option(
     "--correction",
     allowed=CORRECTIONS,
     default="holm",
     help="Correction of p-values of all pairs of runs, for each judge.",
 )
-@click.option("--alpha", type=REAL, default=0.05, show_default=True)
-@click.option("--resamples", type=WHOLE, default=1000, show_default=True, metavar="N")
-@click.option("--seed", type=WHOLE, default=0, show_default=True)
-@choice_option("--order", allowed=ORDERS, help="Order of a run, as in evaluate.")
-@float32_option
-@choice_option(
+@opt.alpha_option()
+@opt.resamples_option
+@opt.seed_option
+@opt.rounded_order_option("Order of a run, as in evaluate.")
+@opt.choice_option(
     "--missing",
     allowed=[name for name in MISSING if name != "skip"],
     help="Treatment of a judged query that a run lacks: score 0, or an error.",
 )
-@memory_option
-@format_option
-@output_option(
+@opt.memory_option
+@findings_options(
     "Write the table at full precision, or for VOTES a page",
     (*TABLE_SUFFIXES, *PAGE_SUFFIXES),
 )
-@output_option(
-    "Write all scores, for report --judges",
-    TABLE_SUFFIXES,
-    "--scores-output",
+@opt.output_option(
+    "Write all scores, for report --judges", TABLE_SUFFIXES, "--scores-output"
 )
-@spreadsheet_option
 def judges(
     runs: tuple[str, ...],
     prefs: tuple[str, ...],
@@ -127,14 +103,12 @@ def judges(
     prefs_format: str,
     qrels: tuple[str, ...],
     judges: tuple[str, ...],
-    run_format: str,
-    name_by: str,
-    measures: list[str],
+    before: str | None,
+    lengths: str | None,
+    reading: dict[str, str],
     show: str,
-    form: str | None,
-    output: str | None,
+    output: Output,
     scores_output: str | None,
-    spreadsheet: bool,
     **options: Any,
 ) -> None:
     """Compare two judges by their votes, or judges by the orders of runs.
@@ -146,89 +120,66 @@ def judges(
     two judges are compared on the queries that both judged. Intervals are of queries
     that are drawn again.
     """
-    printed, beside = format_of(form), (options.pop("before"), options.pop("lengths"))
     if not (prefs or sources):
-        found = _compare_votes(runs, judges, prefs_format, *beside)
-        _show_votes(found, show, output, printed, spreadsheet)
+        votes = _compare_votes(runs, show, judges, prefs_format, before, lengths)
+        _give_votes(votes, show, output)
         return
-    _check_runs(measures, show, output, *beside)
-    from pgcjax.engine.judges import compare_judges
-    from pgcjax.io.runs import Options, open_runs
-
-    drawing: dict[str, Any] = {name: options.pop(name) for name in _DRAWING}
-    drawing["coefficients"] = list(drawing["coefficients"])
-    testing = {"alpha": drawing["alpha"], "correction": options.pop("correction")}
-    with ProgressDisplay() as progress:
-        given, table = _read(sources, prefs, prefs_format)
-        result = compare_judges(
-            open_runs(runs, Options(run_format, name_by)),
-            table,
-            sources=given,
-            judges=list(judges) or None,
-            measure=measures[0] if measures else "PGC",
-            qrels=list(qrels) or None,
-            **options,
-            progress=progress.update,
-        )
-        update = progress.update
-        shown, notes, metadata = _shown(result, show, drawing, testing, update)
-    for note in (*result.notes, *notes):
-        say(note)
-    about = result.metadata | {"show": show} | metadata
-    write_table(shown, output, about, spreadsheet=spreadsheet)
-    if scores_output:
-        result.save(scores_output)
-        say(f"wrote the scores of {len(result.boards)} judges to {scores_output}")
-    print_findings(shown, printed, about)
-
-
-_DRAWING = ("interval", "alpha", "resamples", "seed", "coefficients")
-_OF_VOTES = {"runs", "judges", "before", "lengths", "show", "form", "output"}
-_OF_VOTES |= {"spreadsheet", "prefs_format"}
-
-
-def _check_runs(
-    measures: list[str],
-    show: str,
-    output: str | None,
-    before: str | None,
-    lengths: str | None,
-) -> None:
-    """Refuse, with RUNs, what is of VOTES alone."""
-    if len(measures) > 1:
-        raise click.UsageError("judges are compared by one measure: name one")
-    page = (output or "").lower().endswith(PAGE_SUFFIXES)
+    page = (output.path or "").lower().endswith(PAGE_SUFFIXES)
     given = {"--before": before, "--lengths": lengths, "a page (-o)": page}
     given[f"--show {show}"] = show not in SHOWN
     for option in (option for option, value in given.items() if value):
         raise click.UsageError(
             f"{option} works only with VOTES, without --prefs and --source"
         )
+    from pgcjax.engine.judges import compare_judges
+
+    drawing: dict[str, Any] = {name: options.pop(name) for name in _DRAWING}
+    drawing["coefficients"] = list(drawing["coefficients"])
+    testing = {"alpha": drawing["alpha"], "correction": options.pop("correction")}
+    with ProgressDisplay() as progress:
+        of_judges, table = _read(sources, prefs, prefs_format)
+        result = compare_judges(
+            opt.opened(runs, reading),
+            table,
+            sources=of_judges,
+            judges=list(judges) or None,
+            qrels=list(qrels) or None,
+            **options,
+            progress=progress.update,
+        )
+        update = progress.update
+        shown, notes, metadata = _shown(result, show, drawing, testing, update)
+    about = result.metadata | {"show": show} | metadata
+    output.give(shown, about, (*result.notes, *notes))
+    if scores_output:
+        result.save(scores_output)
+        say(f"wrote the scores of {len(result.boards)} judges to {scores_output}")
+
+
+_DRAWING = ("interval", "alpha", "resamples", "seed", "coefficients")
+_WITH_VOTES = {"runs", "judges", "before", "lengths", "show", "form", "output"}
 
 
 def _compare_votes(
     files: tuple[str, ...],
+    show: str,
     judges: tuple[str, ...],
     prefs_format: str,
     before: str | None,
     lengths: str | None,
 ) -> "JudgeComparison":
     """Compare the judges of two files, or two judges of one."""
-    context = click.get_current_context()
-    for option in context.command.params:
-        name = option.name or ""
-        if option.expose_value and name not in _OF_VOTES and is_by_hand(context, name):
-            raise click.UsageError(
-                f"{option.opts[0]} compares orders of runs: give the judgments, too "
-                "(--prefs FILE or --source NAME=FILE)"
-            )
+    opt.refuse_options(
+        opt.given_options().keys() - _WITH_VOTES,
+        "compares orders of runs: give the judgments, too (--prefs FILE or --source "
+        "NAME=FILE)",
+    )
     if len(files) > 2:
         raise click.UsageError(
             f"expected the votes of two judges, found {len(files)} files; to compare "
             "orders of runs, give the judgments, too (--prefs FILE or --source "
             "NAME=FILE)"
         )
-    show = context.params["show"]
     if show not in OF_VOTES:
         raise click.UsageError(
             f"--show {show} needs runs; for VOTES: {listed(OF_VOTES, 4)}"
@@ -251,27 +202,19 @@ def _compare_votes(
         )
 
 
-def _show_votes(
-    found: "JudgeComparison",
-    show: str,
-    output: str | None,
-    printed: str,
-    spreadsheet: bool,
-) -> None:
+def _give_votes(found: "JudgeComparison", show: str, output: Output) -> None:
     """Print and write what is asked for of two judges."""
     of = (found.table, found.pairs, found.queries, found.documents)
     table = dict(zip(OF_VOTES, of, strict=True))[show]
     about = {**found.metadata, "show": show, "version": __version__}
-    for note in found.notes:
-        say(note)
-    if output and output.lower().endswith(PAGE_SUFFIXES):
+    page = (output.path or "").lower().endswith(PAGE_SUFFIXES)
+    given = output._replace(path=None) if page else output
+    given.give(table, about, found.notes)
+    if page:
         from pgcjax.reporting.arena_page import report
 
-        report(found, output)
-        say(f"wrote {output}")
-    else:
-        write_table(table, output, about, spreadsheet=spreadsheet)
-    print_findings(table, printed, about)
+        report(found, str(output.path))
+        say(f"wrote {output.path}")
 
 
 def _read(
@@ -283,7 +226,7 @@ def _read(
     from pgcjax.io.votes.read import read_preferences
 
     files: dict[str, list[str]] = {}
-    for name, path in split_pairs(sources, "--source", "NAME=FILE"):
+    for name, path in opt.split_pairs(sources, "--source", "NAME=FILE"):
         files.setdefault(name, []).append(path)
     with reading(flips=FLIPS[0]):  # each policy is tried
         given = {
@@ -313,8 +256,8 @@ def _shown(
 
 
 @judgments.command()
-@click.argument("judge_scores", type=FILE, metavar="JUDGE_SCORES")
-@click.argument("people_scores", type=FILE, metavar="PEOPLE_SCORES")
+@click.argument("judge_scores", type=opt.FILE, metavar="JUDGE_SCORES")
+@click.argument("people_scores", type=opt.FILE, metavar="PEOPLE_SCORES")
 @click.option(
     "--judge-runs",
     multiple=True,
@@ -322,31 +265,23 @@ def _shown(
     metavar="RUN",
     help="Run made with the judge, or with a model of its family; repeat for several.",
 )
-@measure_option("Measure, required if SCORES have several.")
-@click.option(
+@opt.one_measure_option("Measure, required if SCORES have several.")
+@opt.choice_option(
     "--show",
-    type=click.Choice(("lifts", "runs")),
-    default="lifts",
-    show_default=True,
+    allowed=("lifts", "runs"),
     help="Lift of the named runs by the judge; or all runs with their corrected ranks.",
 )
-@choice_option("--missing", allowed=INCOMPLETE, help="As of compare.")
-@click.option("--alpha", type=REAL, default=0.05, show_default=True)
-@click.option("--seed", type=WHOLE, default=0, show_default=True)
-@memory_option
-@format_option
-@output_option("Write the table at full precision")
-@spreadsheet_option
+@opt.choice_option("--missing", allowed=INCOMPLETE, help="As of compare.")
+@opt.alpha_option()
+@opt.seed_option
+@opt.file_memory_option
+@findings_options()
 def circular(
     judge_scores: str,
     people_scores: str,
     judge_runs: tuple[str, ...],
-    measures: list[str],
     show: str,
-    form: str | None,
-    output: str | None,
-    spreadsheet: bool,
-    memory: str | None,
+    output: Output,
     **settings: Any,
 ) -> None:
     """Test whether a judge favours runs that were made with it, beside people's scores.
@@ -354,17 +289,10 @@ def circular(
     Both files are scores of the same runs, as of evaluate. A lift is how far a run is
     above the line of the judge's scores of the other runs over people's.
     """
-    if len(measures) > 1:
-        raise click.UsageError("name one measure")
-    printed = format_of(form)
     from pgcjax.stats.circularity import circular as lifts
 
-    settings["measure"] = measures[0] if measures else None
     with ProgressDisplay() as progress:
         settings["progress"] = progress.update
         found = lifts(judge_scores, people_scores, judge_runs, **settings)
     table = found.table if show == "lifts" else found.runs
-    for note in found.notes:
-        say(note)
-    write_table(table, output, found.metadata, spreadsheet=spreadsheet)
-    print_findings(table, printed, found.metadata)
+    output.give(table, found.metadata, found.notes)

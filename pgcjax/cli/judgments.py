@@ -1,39 +1,29 @@
-"""The verbs that ask how good judgments are: agree, audit, fit."""
+"""The verbs that ask how good judgments are, and predict some: agree, audit, fit."""
 
-from collections.abc import Callable
 from typing import Any
 
 import click
 
 from pgcjax._version import __version__
+from pgcjax.cli import options as opt
 from pgcjax.cli.commands import judgments
-from pgcjax.cli.formats import format_of, print_findings
-from pgcjax.cli.options import (
-    FILE,
-    REAL,
-    choice_option,
-    encoding_option,
-    file_memory_option,
-    files_option,
-    is_by_hand,
-    output_option,
-    prefs_format_option,
-    write_table,
-)
+from pgcjax.cli.formats import format_of, print_findings, print_table
 from pgcjax.io.choices import TABLE_SUFFIXES
-from pgcjax.judging.choices import BY, MODELS, SIDES, SPLITS, SWAYS
+from pgcjax.io.judgments import KINDS
+from pgcjax.judging.choices import (
+    BY,
+    FEATURES,
+    GROUPS,
+    MODELS,
+    SIDES,
+    SPLITS,
+    SWAYS,
+)
 from pgcjax.reporting.progress import ProgressDisplay, say
 
-_judge_option = click.option(
-    "--judge",
-    "judges",
-    multiple=True,
-    metavar="NAME",
-    help="Only the votes of this judge; repeat for several. By default all judges.",
-)
 lengths_option = click.option(
     "--lengths",
-    type=FILE,
+    type=opt.FILE,
     metavar="FILE",
     help="Table of lengths: doc_id, length; or columns length_a, length_b.",
 )
@@ -46,50 +36,58 @@ _covariates_option = click.option(
     "categories of both sides (NAME_a and NAME_b), first, longer, or self_preference; "
     "repeat.",
 )
-_families_option = click.option(
-    "--family",
-    "families",
-    multiple=True,
-    metavar="NAME=FAMILY",
-    help=(
-        "Family of a judge or document, for self_preference; repeat. By default each "
-        "forms a family alone."
-    ),
-)
 
 
-def _families(named: tuple[str, ...]) -> dict[str, str] | None:
+def _families(
+    context: click.Context, option: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str] | None:
     """Read NAME=FAMILY; None of none."""
-    pairs = [text.rpartition("=") for text in named]
-    for text, (name, _, family) in zip(named, pairs, strict=True):
+    pairs = [text.rpartition("=") for text in given]
+    for text, (name, _, family) in zip(given, pairs, strict=True):
         if not name or not family:
             raise click.UsageError(f"--family {text}: expected NAME=FAMILY")
     return {name: family for name, _, family in pairs} or None
 
 
-def _votes_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Read preferences, of all judges or some."""
-    votes = files_option(
-        "--prefs", required=True, help="Preferences; repeat for several files."
-    )
-    return votes(prefs_format_option(_judge_option(function)))
+_families_option = click.option(
+    "--family",
+    "families",
+    multiple=True,
+    metavar="NAME=FAMILY",
+    callback=_families,
+    help="Family of a judge or document, for self_preference; repeat. By default each "
+    "forms a family alone.",
+)
+
+
+_PREFS = {"preferences": "Preferences; repeat for several."}
+_judge_option = click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="NAME",
+    help="Only the votes of this judge; repeat for several. By default all judges.",
+)
+_numbers_output = opt.together(
+    opt.encoding_option,
+    opt.file_memory_option,
+    opt.output_option("Write all numbers at full precision"),
+)
 
 
 @judgments.command()
-@_votes_options
-@files_option("--qrels", help="Grades.")
-@choice_option(
+@opt.judgment_options({**_PREFS, "qrels": "Grades."}, required=True)
+@_judge_option
+@opt.choice_option(
     "--sides",
     allowed=SIDES,
-    help=(
-        "any: the order of the two documents has no meaning; given: the first one "
-        "was shown to judges first, or on the left."
-    ),
+    help="any: the order of the two documents has no meaning; given: the first one "
+    "was shown to judges first, or on the left.",
 )
 @click.option(
     "--bad", is_flag=True, help="Count the preferences that judgments of bad imply."
 )
-@choice_option(
+@opt.choice_option(
     "--split",
     allowed=SPLITS,
     help="Treatment of a pair without a majority, for transitivity.",
@@ -99,14 +97,10 @@ def _votes_options(function: Callable[..., None]) -> Callable[..., None]:
     is_flag=True,
     help="Count and list the judgments that no order of documents can satisfy.",
 )
-@encoding_option
-@file_memory_option
-@output_option("Write all numbers at full precision")
+@_numbers_output
 def agree(
-    prefs: tuple[str, ...],
-    prefs_format: str,
+    judgments: dict[str, Any],
     judges: tuple[str, ...],
-    qrels: tuple[str, ...],
     sides: str,
     bad: bool,
     split: str,
@@ -120,23 +114,21 @@ def agree(
     and judging times, where preferences have a column seconds. --contradicted adds how
     many judgments contradict each other, and which.
     """
-    from pgcjax.io.graded import read_qrels
-    from pgcjax.io.votes.read import read_preferences
     from pgcjax.reporting.judgment_analysis import Choices, analyse, lines, tidy
 
-    preferences = read_preferences(prefs, format=prefs_format)
-    grades = read_qrels(qrels) if qrels else None
+    tables = opt.read_judgments(judgments)
     choices = Choices(list(judges) or None, sides, bad, split, contradicted)
-    sections = analyse(preferences, grades, choices)
+    sections = analyse(tables["preferences"], tables.get("qrels"), choices)
     metadata = {"judges": list(judges), "sides": sides, "bad": bad, "split": split}
     metadata |= {"contradicted": True} if contradicted else {}
-    write_table(tidy(sections), output, {**metadata, "version": __version__})
+    opt.write_table(tidy(sections), output, {**metadata, "version": __version__})
     for line in lines(sections):
         click.echo(line)
 
 
 @judgments.command()
-@_votes_options
+@opt.judgment_options(_PREFS, required=True)
+@_judge_option
 @lengths_option
 @_covariates_option
 @_families_option
@@ -146,16 +138,13 @@ def agree(
     metavar="NAME",
     help="Human judge, with whom the others are compared; repeat for several.",
 )
-@encoding_option
-@file_memory_option
-@output_option("Write all numbers at full precision")
+@_numbers_output
 def audit(
-    prefs: tuple[str, ...],
-    prefs_format: str,
+    judgments: dict[str, Any],
     judges: tuple[str, ...],
     lengths: str | None,
     covariates: tuple[str, ...],
-    families: tuple[str, ...],
+    families: dict[str, str] | None,
     people: tuple[str, ...],
     output: str | None,
 ) -> None:
@@ -165,45 +154,41 @@ def audit(
     and, of a judge who competes, what its own answers gain; each with an interval and a
     verdict.
     """
-    from pgcjax.io.votes.read import read_preferences
     from pgcjax.judging.audit import audit as audited
     from pgcjax.judging.covariates import reading_covariates
     from pgcjax.reporting.judge_audit import lines
 
     with reading_covariates(covariates):
-        preferences = read_preferences(prefs, format=prefs_format)
+        preferences = opt.read_judgments(judgments)["preferences"]
     judged_by: dict[str, Any] = {"judges": list(judges) or None, "people": list(people)}
     if covariates or families:
-        judged_by |= {"covariates": list(covariates), "families": _families(families)}
+        judged_by |= {"covariates": list(covariates), "families": families}
     with ProgressDisplay() as progress:
         result = audited(
             preferences, lengths=lengths, progress=progress.update, **judged_by
         )
-    write_table(result.table, output, {**judged_by, "version": __version__})
+    opt.write_table(result.table, output, {**judged_by, "version": __version__})
     for line in lines(result):
         click.echo(line)
 
 
 @judgments.command()
-@_votes_options
+@opt.judgment_options(_PREFS, required=True)
+@_judge_option
 @lengths_option
 @_covariates_option
 @_families_option
-@choice_option(
+@opt.choice_option(
     "--model",
     allowed=MODELS,
-    help=(
-        "Bradley and Terry's model, Davidson's with ties, wins minus losses, the "
-        "share of votes won, or a random walk to winners."
-    ),
+    help="Bradley and Terry's model, Davidson's with ties, wins minus losses, the "
+    "share of votes won, or a random walk to winners.",
 )
-@choice_option(
+@opt.choice_option(
     "--by",
     allowed=BY,
-    help=(
-        "All aspects of a query together, each aspect by itself, or one strength of "
-        "each document over all queries, as in an arena."
-    ),
+    help="All aspects of a query together, each aspect by itself, or one strength of "
+    "each document over all queries, as in an arena.",
 )
 @click.option(
     "--reliability",
@@ -218,30 +203,27 @@ def audit(
 )
 @click.option(
     "--prior",
-    type=REAL,
+    type=opt.REAL,
     help="Standard deviation of strengths, in log-odds; inf: none. By default it is "
     "fitted to the votes.",
 )
 @click.option(
     "--people",
-    type=FILE,
+    type=opt.FILE,
     metavar="PEOPLE",
     help="Votes of people on some of the pairs, drawn by lot, where --prefs are a "
     "model's on all: win rates of systems by people, and their ranks.",
 )
-@encoding_option
-@file_memory_option
-@output_option("Write all numbers at full precision")
-@output_option(
+@_numbers_output
+@opt.output_option(
     "With --reliability, write judges", TABLE_SUFFIXES, "--judges-output", "judges_to"
 )
 def fit(
-    prefs: tuple[str, ...],
-    prefs_format: str,
+    judgments: dict[str, Any],
     judges: tuple[str, ...],
     lengths: str | None,
     covariates: tuple[str, ...],
-    families: tuple[str, ...],
+    families: dict[str, str] | None,
     model: str,
     by: str,
     reliability: bool,
@@ -257,52 +239,86 @@ def fit(
     with it.
     """
     if people:
-        return _rank_systems(prefs, prefs_format, people, output)
+        return _rank_systems(judgments, people, output)
     if judges_to and not reliability:
         raise click.UsageError("--judges-output needs --reliability")
-    from pgcjax.io.votes.read import read_preferences
     from pgcjax.judging.covariates import reading_covariates
     from pgcjax.judging.fit import fit as fitted
     from pgcjax.reporting.judge_models import lines
 
     with reading_covariates(covariates):
-        preferences = read_preferences(prefs, format=prefs_format)
+        preferences = opt.read_judgments(judgments)["preferences"]
     settings: dict[str, Any] = {"by": by, "reliability": reliability}
     settings |= {"remove": list(remove), "judges": list(judges) or None}
     settings |= {} if prior is None else {"prior": prior}
     if covariates or families:
-        settings |= {"covariates": list(covariates), "families": _families(families)}
+        settings |= {"covariates": list(covariates), "families": families}
     with ProgressDisplay() as progress:
         result = fitted(
             preferences, model, lengths=lengths, progress=progress.update, **settings
         )
     metadata = {"model": model, **settings, "version": __version__}
     effects = result.effects.to_dict("records")
-    write_table(
+    opt.write_table(
         result.table, output, metadata | ({"effects": effects} if effects else {})
     )
-    write_table(result.judges, judges_to, metadata)
+    opt.write_table(result.judges, judges_to, metadata)
     for line in lines(result):
         click.echo(line)
 
 
-_OF_PEOPLE = {"prefs", "prefs_format", "people", "output"}
+_OF_PEOPLE = {"preferences", "people", "output"}
 
 
-def _rank_systems(
-    prefs: tuple[str, ...], prefs_format: str, people: str, output: str | None
-) -> None:
+def _rank_systems(judgments: dict[str, Any], people: str, output: str | None) -> None:
     """Rank systems by votes of a model and few of people."""
     from pgcjax.engine.win_rates import rank_sets
-    from pgcjax.io.votes.read import read_preferences
 
-    context = click.get_current_context()
-    for option in context.command.get_params(context):
-        name = option.name or ""
-        if option.expose_value and name not in _OF_PEOPLE and is_by_hand(context, name):
-            raise click.UsageError(f"{option.opts[0]} does not go with --people")
-    ranks = rank_sets(read_preferences(prefs, format=prefs_format), people=people)
-    write_table(ranks.table, output, ranks.metadata | {"version": __version__})
+    opt.refuse_options(
+        opt.given_options().keys() - _OF_PEOPLE, "does not go with --people"
+    )
+    votes = opt.read_judgments(judgments)["preferences"]
+    ranks = rank_sets(votes, people=people)
+    opt.write_table(ranks.table, output, ranks.metadata | {"version": __version__})
     for note in ranks.notes:
         say(note)
     print_findings(ranks.table, format_of(None), ranks.metadata)
+
+
+@judgments.command()
+@opt.files_option("--qrels", required=True, help=KINDS["qrels"].meaning)
+@opt.files_option("--context", required=True, help=KINDS["context"].meaning)
+@opt.choice_option(
+    "--features",
+    allowed=FEATURES,
+    help="The two grades as numbers, or an indicator for each value of each.",
+)
+@click.option(
+    "-C",
+    "C",
+    type=opt.REAL,
+    default=1.0,
+    metavar="C",
+    help="Inverse strength of the penalty of the regression (L2).",
+)
+@opt.choice_option("--groups", allowed=GROUPS, help="Unit that is kept in one fold.")
+@click.option("--folds", type=opt.WHOLE, default=10)
+@click.option("--seed", type=opt.WHOLE, default=0, help="Seed of the folds.")
+@opt.encoding_option
+@opt.file_memory_option
+@opt.output_option("Write what is predicted at full precision")
+def predict(
+    qrels: tuple[str, ...], context: tuple[str, ...], output: str | None, **options: Any
+) -> None:
+    """Cross-validate predictions of conditional grades from grades in isolation.
+
+    Prints the accuracy, held out, of predicting them as missing=predicted does, beside
+    two baselines: the grade in isolation, and the most frequent grade.
+    """
+    from pgcjax.judging.prediction import predict_context
+
+    prediction = predict_context(qrels, context, **options)
+    accuracy = prediction.accuracy.set_index("method")["accuracy"].to_dict()
+    metadata = {**prediction.metadata, "accuracy": accuracy, "version": __version__}
+    opt.write_table(prediction.predictions, output, metadata, "predictions")
+    print_table(prediction.accuracy)

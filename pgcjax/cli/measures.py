@@ -27,20 +27,15 @@ def _with_words(words: tuple[str, ...]) -> list[str]:
 
 @measures.command()
 @click.argument("name", nargs=-1)
-@click.option(
-    "--as",
-    "tool",
-    type=click.Choice(["ir_measures"]),
-    help="List the measures of another tool, with their equivalents here.",
-)
-def show(name: tuple[str, ...], tool: str | None) -> None:
-    """List the measures, explain one, or list those whose text has all words."""
+def show(name: tuple[str, ...]) -> None:
+    """List the measures, explain one, or list those whose text has all words.
+
+    `pgcjax measures ir_measures` lists the names of that tool, with what they are here.
+    """
     from pgcjax.measures.between_rankings import BetweenRankings, parse
     from pgcjax.measures.measure import MEAN, written
 
-    if tool and name:
-        raise click.UsageError("--as lists all measures: leave NAME out")
-    if tool:
+    if name == ("ir_measures",):
         from pgcjax.measures import ir_names
 
         for line in ir_names.lines():
@@ -60,8 +55,9 @@ def show(name: tuple[str, ...], tool: str | None) -> None:
     if isinstance(measure, BetweenRankings):
         click.echo("Verb: pgcjax rankings prefer, of two rankings.")
     needs = sorted(measure.needs, key=lambda kind: (kind == "levels", kind))
-    # Grids are no judgments: they are the runs, and --grids says so.
-    others = {"grids": "--grids", "levels": "in a format with levels: trec-prefs, …"}
+    # Grids are no judgments: they are the runs, and their format says so.
+    others = {"grids": "--run-format grids"}
+    others["levels"] = "in a format with levels: trec-prefs, …"
     options = (KINDS[k].option if k in KINDS else others[k] for k in needs)
     click.echo(f"Needs: {', '.join(options)}")
     if measure.cutoff == "level":

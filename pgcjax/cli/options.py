@@ -1,14 +1,22 @@
 """Options that several verbs share, and what reads and writes the files they name."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import (
+    Callable,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from pgcjax.cli.targets import ALONE, Target
+from pgcjax.cli.targets import ALONE, Target, is_folder
 from pgcjax.cli.verbs import SharedOption
 from pgcjax.io.choices import FLIPS, NAME_BY, ORDERS, TABLE_SUFFIXES
 from pgcjax.io.judgments import KINDS
@@ -18,6 +26,8 @@ from pgcjax.stats.choices import COEFFICIENTS
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from pgcjax.io.runs import Runs
 
 FILE = click.Path(path_type=str)
 _BY_HAND = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
@@ -52,11 +62,43 @@ class _Share(_Plain, click.FloatRange):
 
 
 WHOLE, REAL, SHARE = _Whole(), _Real(), _Share(0, 1)
+seed_option = click.option("--seed", type=WHOLE, default=0)
+resamples_option = click.option("--resamples", type=WHOLE, default=1000, metavar="N")
 Decorator = Callable[[Callable], Callable]
 
 
-def is_by_hand(context: click.Context, name: str) -> bool:
-    """Return whether a parameter is what the user gave, rather than the default."""
+def alpha_option(help: str | None = None) -> Decorator:
+    """Add the level of a test, or of intervals."""
+    return click.option("--alpha", type=REAL, default=0.05, help=help)
+
+
+def converted(kind: click.ParamType, text: str, option: str) -> Any:
+    """Read a part of the value of an option, which a message names."""
+    try:
+        return kind.convert(text, None, None)
+    except click.BadParameter as error:
+        raise click.UsageError(f"{option}: {error.message}") from None
+
+
+def given_options() -> dict[str, str]:
+    """Return what the user gave of the verb's own options: how each is written."""
+    context = click.get_current_context()
+    params = {param.name or "": param.opts[0] for param in context.command.params}
+    return {name: text for name, text in params.items() if _is_given(context, name)}
+
+
+def refuse_options(names: Container[str], reason: str) -> None:
+    """Refuse options that the user gave and that do not go with others.
+
+    Raises:
+        click.UsageError: one of these parameters was given; it ends with the reason.
+    """
+    for name, option in given_options().items():
+        if name in names:
+            raise click.UsageError(f"{option} {reason}")
+
+
+def _is_given(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) in _BY_HAND
 
 
@@ -79,18 +121,51 @@ def choice_option(
         *names,
         type=click.Choice(allowed),
         default=default or allowed[0],
-        show_default=True,
         help=help,
         **more,
     )
 
 
-order_option = choice_option(
-    "--order",
-    allowed=ORDERS,
-    help="Order of a run: by score, ties broken by doc id descending (trec) or "
-    "ascending (clarke); or by the rank column.",
+_ORDER = (
+    "Order of a run: by score, ties broken by doc id descending (trec) or ascending "
+    "(clarke); or by the rank column."
 )
+_FLOAT32 = "-float32"
+order_option = choice_option("--order", allowed=ORDERS, help=_ORDER)
+
+
+def rounded_order_option(
+    help: str = f"{_ORDER} {_FLOAT32}: by scores that are rounded to float32, which "
+    "makes ties, as trec_eval up to version 9.",
+) -> Decorator:
+    """Add --order, which may round scores; the command gets `order` and `float32`."""
+    allowed = (*ORDERS, f"trec{_FLOAT32}", f"clarke{_FLOAT32}")
+
+    def decorated(command: Callable) -> Callable:
+        @wraps(command)
+        def parted(*args: Any, order: str, **options: Any) -> Any:
+            rounds = {"float32": order.endswith(_FLOAT32)}
+            order = order.removesuffix(_FLOAT32)
+            return command(*args, order=order, **rounds, **options)
+
+        return choice_option("--order", allowed=allowed, help=help)(parted)
+
+    return decorated
+
+
+def numbers_option(*names: str, metavar: str, help: str) -> Decorator:
+    """Add an option of one or two whole numbers, such as 7, 7,9 or ,9.
+
+    The command gets as many; None of one that is left out.
+    """
+
+    def parted(context: click.Context, option: click.Parameter, text: Any) -> Any:
+        numbers = (text or "").split(",")
+        if len(numbers) > 2:
+            raise click.UsageError(f"{option.opts[0]} {text}: expected {metavar}")
+        return [WHOLE.convert(n, option, context) if n else None for n in numbers]
+
+    return click.option(*names, metavar=metavar, callback=parted, help=help)
 
 
 def files_option(*names: str, help: str, **more: Any) -> Decorator:
@@ -118,31 +193,13 @@ def output_option(
         more: as of `click.option`.
     """
 
-    def check(context: click.Context, option: click.Parameter, path: str | None) -> Any:
-        if path == "":
-            raise click.UsageError(f"{option.opts[0]}: expected a path, found ''")
-        if path is not None:
-            from pgcjax.io.remote import path_of
-            from pgcjax.io.write import check_folder, check_target
-
+    def check(context: click.Context, option: click.Parameter, given: Any) -> Any:
+        for path in (given,) if isinstance(given, str) else given or ():
+            if path == "":
+                raise click.UsageError(f"{option.opts[0]}: expected a path, found ''")
             form = context.params.get("score_format")
-            if folders and is_folder(path):
-                if form:
-                    raise click.UsageError(
-                        "--score-format works with files, not with folders"
-                    )
-                check_folder(path)
-            elif folders and os.path.isdir(path):
-                more = f", or {path}/ for a folder of parts"
-                raise click.UsageError(f"{path}: is a folder; name a file{more}")
-            elif form:
-                from pgcjax.io.scores.text import check_suffix
-
-                check_suffix(path_of(path), form)
-                check_target(path, None)
-            else:
-                check_target(path, tuple(suffixes)) if suffixes else check_folder(path)
-        return path
+            _check_output(path, suffixes, folders, form)
+        return given
 
     help = f"{help}: {' '.join(suffixes)}" if suffixes else help
     help += ", or DIR/ for a folder of parts." if folders else "." * bool(suffixes)
@@ -150,43 +207,67 @@ def output_option(
     return click.option(*(names or ("-o", "--output")), help=help, **settings)
 
 
-def is_folder(path: str | None) -> bool:
-    """Return whether a path names a folder, by a slash at its end."""
-    return bool(path) and str(path).endswith(("/", os.sep))
+def _check_output(
+    path: str, suffixes: Sequence[str], folders: bool, score_format: str | None
+) -> None:
+    """Refuse a path that could not be written; arguments are as of `output_option`."""
+    from pgcjax.io.remote import path_of
+    from pgcjax.io.write import check_folder, check_target
+
+    if folders and is_folder(path):
+        if score_format:
+            raise click.UsageError("--score-format works with files, not with folders")
+        check_folder(path)
+    elif folders and os.path.isdir(path):
+        more = f", or {path}/ for a folder of parts"
+        raise click.UsageError(f"{path}: is a folder; name a file{more}")
+    elif score_format:
+        from pgcjax.io.scores.text import check_suffix
+
+        check_suffix(path_of(path), score_format)
+        check_target(path, None)
+    elif suffixes:
+        check_target(path, tuple(suffixes))
+    else:
+        check_folder(path)
 
 
 def measure_option(help: str, *names: str) -> Decorator:
     """Add -m MEASURE: repeated, or several with commas between them.
 
-    The command gets a list, as `measures`; or by other names of the option.
+    The command gets a list or None, as `measures`; or by other names of the option.
     """
+    settings = {"multiple": True, "metavar": "MEASURE,…", "callback": _several}
+    names = names or ("-m", "--measure", "measures")
+    return click.option(*names, help=help, **settings)
 
-    def parted(
-        context: click.Context, option: click.Parameter, given: tuple[str, ...]
-    ) -> list[str]:
-        return [measure for text in given for measure in _parted(text)]
 
-    return click.option(
-        *(names or ("-m", "--measure", "measures")),
-        multiple=True,
-        metavar="MEASURE,…",
-        callback=parted,
-        help=help,
-    )
+def one_measure_option(help: str, default: str | None = None) -> Decorator:
+    """Add -m MEASURE for a verb that takes one; the command gets it as `measure`."""
+
+    def one(context: click.Context, option: click.Parameter, given: Any) -> str | None:
+        measures = _several(context, option, given) or [default]
+        if len(measures) > 1:
+            verb = context.command.name
+            raise click.UsageError(f"{verb} takes one measure, not {len(measures)}")
+        return measures[0]
+
+    settings = {"multiple": True, "metavar": "MEASURE", "callback": one}
+    return click.option("-m", "--measure", help=help, **settings)
+
+
+def _several(
+    context: click.Context, option: click.Parameter, given: tuple[str, ...]
+) -> list[str] | None:
+    return [measure for text in given for measure in _parted(text)] or None
 
 
 def _parted(text: str) -> list[str]:
     """Part `PGC(p=0.8,depth=5),AP` at the commas that are in no parentheses."""
-    parts, depth = [""], 0
-    for character in text:
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    if len(parts) > 1 and not all(part.strip() for part in parts):
+    parts = [part.strip() for part in re.split(r",(?![^(]*\))", text)]
+    if not all(parts) and len(parts) > 1:
         raise click.UsageError(f"-m {text}: expected a measure beside every comma")
-    return [part.strip() for part in parts] if len(parts) > 1 else parts
+    return parts if len(parts) > 1 else [text]
 
 
 runs_argument = click.argument(
@@ -197,6 +278,7 @@ coefficient_option = click.option(
     "coefficients",
     multiple=True,
     default=("tau", "tau_ap_b"),
+    show_default=False,
     metavar="NAME",
     help=", ".join(COEFFICIENTS) + "; NAME@K of the K best runs. Repeat for several; "
     "by default tau (of Kendall, b) and tau_ap_b.",
@@ -212,6 +294,7 @@ def verify_option(noun: str) -> Decorator:
         "--verify",
         type=SHARE,
         default=0.0,
+        show_default=False,
         metavar="SHARE",
         help=f"Recompute this share of the {noun} with the plain reference code.",
     )
@@ -265,9 +348,8 @@ text_options = together(
 resume_option = click.option(
     "--resume",
     is_flag=True,
-    help=(
-        "Continue from the work that the same call, when stopped, left in FILE.partial."
-    ),
+    help="Continue from the work that the same call, when stopped, left in "
+    "FILE.partial.",
 )
 
 _votes = {"expose_value": False, "default": None}
@@ -277,6 +359,7 @@ votes_format_option = together(
         "--prefs-format",
         cls=SharedOption,
         default="auto",
+        show_default=False,
         metavar="NAME",
         help="clarke, luo, jelsas, trec-prefs, trec-qrels-prefs, csv, tsv, jsonl, "
         "parquet, xie (votes on images); by default found from the content.",
@@ -324,20 +407,16 @@ prefs_format_option = together(
 )
 _OF_PREFERENCES = ("columns", "answers", "unread", "aspect", "flips")
 
-float32_option = click.option(
-    "--float32",
-    is_flag=True,
-    help="Round scores of runs to float32, which makes ties, as trec_eval up to "
-    "version 9 does.",
-)
-
-run_options = together(
+_run_options = together(
     click.option(
         "--run-format",
         cls=SharedOption,
         default="auto",
+        show_default=False,
         metavar="NAME",
-        help="columns (TREC), csv, tsv, jsonl or parquet; by default detected.",
+        help="columns (TREC), csv, tsv, jsonl or parquet; by default detected. "
+        "evaluate and uncertainty take grids: tables of query_id, run_id, doc_id, row, "
+        "column, or Image_position.json of Xie et al.",
     ),
     choice_option(
         "--name-by",
@@ -348,6 +427,24 @@ run_options = together(
     ),
     encoding_option,
 )
+
+
+def run_options(command: Callable) -> Callable:
+    """Add options of run files; the command gets them as `reading`, for `opened`."""
+
+    @wraps(command)
+    def gathered(*args: Any, run_format: str, name_by: str, **options: Any) -> Any:
+        reading = {"format": run_format, "name_by": name_by}
+        return command(*args, reading=reading, **options)
+
+    return _run_options(gathered)
+
+
+def opened(runs: Any, reading: Mapping[str, Any]) -> "Runs":
+    """Open files of runs as `run_options` say; they are read when they are needed."""
+    from pgcjax.io.runs import Options, open_runs
+
+    return open_runs(runs, Options(**reading))
 
 
 def spreadsheet_option(command: Callable) -> Callable:
@@ -370,27 +467,55 @@ def spreadsheet_option(command: Callable) -> Callable:
     )(checked)
 
 
-def judgment_options(command: Callable) -> Callable:
-    """Add an option for each kind of judgments, and --prefs-format.
+MEANINGS = {name: kind.meaning for name, kind in KINDS.items() if name != "intents"}
+MEANINGS["intent_qrels"] += f" {KINDS['intents'].meaning}"
+PGC_JUDGMENTS = {
+    "preferences": "Preferences; repeat for several.",
+    "qrels": "Grades, for PGC(graph=combined).",
+}
+"""Judgments of verbs that have PGC alone, for `judgment_options`."""
+
+
+def judgment_options(
+    meanings: Mapping[str, str] = MEANINGS, *, required: bool = False
+) -> Decorator:
+    """Add options of judgments, and --prefs-format.
 
     The command gets what `read_judgments` takes as `judgments`.
+
+    Args:
+        meanings: help of the option of each kind of judgments.
+        required: whether there have to be preferences.
     """
+    of_kinds = (
+        files_option(
+            KINDS[name].option,
+            name,
+            help=meaning,
+            required=required and name == "preferences",
+        )
+        for name, meaning in meanings.items()
+    )
+    add = together(*of_kinds, prefs_format_option)
 
-    @wraps(command)
-    def gathered(*args: Any, prefs_format: str, **options: Any) -> Any:
-        given = {name: options.pop(name) for name in KINDS}
-        judgments = {name: paths for name, paths in given.items() if paths}
-        if "preferences" in judgments:
-            judgments["preferences"] = judgments["preferences"], prefs_format
-        else:
-            context = click.get_current_context()
-            given = [name for name in _OF_PREFERENCES if is_by_hand(context, name)]
-            for name in ["prefs-format"] * (prefs_format != "auto") + given:
-                raise click.UsageError(f"--{name} needs --prefs FILE")
-        return command(*args, judgments=judgments, **options)
+    def decorated(command: Callable) -> Callable:
+        @wraps(command)
+        def gathered(*args: Any, prefs_format: str, **options: Any) -> Any:
+            given = {name: options.pop(name) for name in meanings}
+            judgments = {name: paths for name, paths in given.items() if paths}
+            if "preferences" in judgments:
+                judgments["preferences"] = judgments["preferences"], prefs_format
+            else:
+                context = click.get_current_context()
+                for name in ("prefs_format", *_OF_PREFERENCES):
+                    if _is_given(context, name):
+                        option = name.replace("_", "-")
+                        raise click.UsageError(f"--{option} needs --prefs FILE")
+            return command(*args, judgments=judgments, **options)
 
-    kinds = (files_option(k.option, name, help=k.meaning) for name, k in KINDS.items())
-    return together(*kinds, prefs_format_option)(gathered)
+        return add(gathered)
+
+    return decorated
 
 
 def split_pairs(
@@ -406,12 +531,18 @@ def split_pairs(
 
 def given_judgments(judgments: dict[str, Any]) -> dict[str, Any]:
     """Return judgments as arguments of `evaluate`, which reads all but preferences."""
-    if "preferences" not in judgments:
-        return judgments
-    from pgcjax.io.votes.read import read_preferences_as_they_come as read
+    given = {**judgments}
+    if "intent_qrels" in judgments:
+        from pgcjax.io.intents import part_intents
 
-    paths, form = judgments["preferences"]
-    return {**judgments, "preferences": read(paths, format=form)}
+        del given["intent_qrels"]
+        given |= part_intents(judgments["intent_qrels"])
+    if "preferences" in judgments:
+        from pgcjax.io.votes.read import read_preferences_as_they_come as read
+
+        paths, form = judgments["preferences"]
+        given["preferences"] = read(paths, format=form)
+    return given
 
 
 def read_judgments(judgments: dict[str, Any]) -> dict[str, Any]:

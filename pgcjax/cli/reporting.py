@@ -1,24 +1,13 @@
 """The verb that writes a page about scores: report."""
 
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from pgcjax.cli import options as opt
 from pgcjax.cli.commands import cli
-from pgcjax.cli.options import (
-    FILE,
-    WHOLE,
-    choice_option,
-    files_option,
-    is_by_hand,
-    output_option,
-    prefs_format_option,
-    run_options,
-    text_options,
-)
 from pgcjax.cli.score_files import (
     any_score_options,
     cluster_option,
@@ -29,6 +18,7 @@ from pgcjax.cli.score_files import (
 )
 from pgcjax.cli.targets import Target
 from pgcjax.io.choices import EXPLAINED, FIGURE_KINDS, NAME_BY, ORDERS, PAGE_SUFFIXES
+from pgcjax.io.judgments import KINDS
 from pgcjax.reporting.progress import ProgressDisplay, say
 from pgcjax.stats.choices import TESTS
 
@@ -39,55 +29,51 @@ if TYPE_CHECKING:
 
 @cli.command()
 @any_score_options
-@output_option(
+@opt.output_option(
     "Page: one .html file to explore, or a text with figures in a folder beside it",
     PAGE_SUFFIXES,
-    target=Target("{stem}-figures/*.svg"),
+    target=Target(*(f"{{stem}}-figures/*.{kind}" for kind in FIGURE_KINDS)),
     required=True,
 )
-@files_option(
-    "--judgments",
-    help="In place of SCORES, votes on answers of systems: a page with a leaderboard, "
-    "who beats whom, and an audit of the judges.",
-)
-@files_option("--prefs", help="Preferences, whose graphs .html shows.")
-@prefs_format_option
-@files_option(
-    "--qrels", help="Grades, whose graphs .html shows if there are no preferences."
+@opt.judgment_options(
+    {
+        "preferences": "Preferences, whose graphs .html shows. Without SCORES, votes "
+        "on answers of systems: a page with a leaderboard, who beats whom, and an "
+        "audit of the judges.",
+        "qrels": "Grades, whose graphs .html shows if there are no preferences.",
+    }
 )
 @click.option(
     "--runs",
     multiple=True,
-    type=FILE,
+    type=opt.FILE,
     metavar="RUN",
     help="Runs, which .html shows beside their ideal rankings; repeat for several.",
 )
-@run_options
+@opt.run_options
 @click.option(
     "--order",
     type=click.Choice(ORDERS),
     help="Order of a run, as in evaluate; by default that of SCORES, or trec.",
 )
-@text_options
+@opt.text_options
 @click.option(
     "--replicates",
-    type=FILE,
+    type=opt.FILE,
     metavar="FILE",
-    help=(
-        "File of uncertainty --replicates-output for SCORES: leaderboards get "
-        "intervals, tiers and ranks that show the uncertainty from the judgments."
-    ),
+    help="File of uncertainty --replicates-output for SCORES: leaderboards get "
+    "intervals, tiers and ranks that show the uncertainty from the judgments.",
 )
 @click.option(
     "--judges",
-    type=FILE,
+    type=opt.FILE,
     metavar="FILE",
     help="File of judgments compare --scores-output: a section compares the orders "
     "of runs by different judges.",
 )
 @click.option(
     "--why",
-    type=WHOLE,
+    type=opt.WHOLE,
     metavar="N",
     help="Number of scores by each measure that .html explains: of the best runs, on "
     f"the queries where they differ most. By default {EXPLAINED} if there are --runs.",
@@ -96,41 +82,30 @@ if TYPE_CHECKING:
 @cluster_option
 @system_option
 @collections_option
-@choice_option("--test", allowed=TESTS, help="Test of differences, as in compare.")
+@opt.choice_option("--test", allowed=TESTS, help="Test of differences, as in compare.")
 @test_options
 @click.option(
     "--top",
-    type=WHOLE,
+    type=opt.WHOLE,
     default=8,
-    show_default=True,
     metavar="N",
     help="Number of best runs with a column in the table of queries of .md.",
 )
-@output_option(
-    "Also write figures there, each as wide as a column of a paper.",
-    (),
-    "--figures",
-    target=Target(*(f"{{path}}/*.{kind}" for kind in FIGURE_KINDS)),
-    metavar="DIR",
-)
 @click.option(
-    "--figure-format",
-    "kinds",
+    "--figures",
     multiple=True,
-    type=click.Choice(FIGURE_KINDS),
-    help="Format of --figures, by default pdf; repeat for several.",
+    metavar="KIND[=DIR]",
+    help="Also write figures, each as wide as a column of a paper, as "
+    f"{', '.join(FIGURE_KINDS)}; into DIR, or a folder beside the page that is called "
+    "as it, with -figures. Repeat for several.",
 )
 def report(
     scores: tuple[str, ...],
     output: str,
-    measures: list[str],
-    judgments: tuple[str, ...],
-    prefs: tuple[str, ...],
-    prefs_format: str,
-    qrels: tuple[str, ...],
+    measures: list[str] | None,
+    judgments: dict[str, Any],
     runs: tuple[str, ...],
-    run_format: str,
-    name_by: str,
+    reading: dict[str, Any],
     order: str | None,
     topics: tuple[str, ...] | None,
     texts: tuple[str, ...] | None,
@@ -139,8 +114,7 @@ def report(
     why: int | None,
     title: str | None,
     top: int,
-    figures: str | None,
-    kinds: tuple[str, ...],
+    figures: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Write a page about scores: leaderboards, significance, queries, plots.
@@ -149,23 +123,19 @@ def report(
     A page in HTML sorts and searches; with judgments and runs it shows the preference
     graph of each query, and the ideal ranking beside that of a run.
 
-    Without SCORES, --judgments shows which systems win their comparisons.
+    Without SCORES, --prefs shows which systems win their comparisons.
     """
-    if kinds and not figures:
-        raise click.UsageError("--figure-format needs --figures DIR")
-    if judgments:
-        made = _arena(judgments, prefs_format, output, title, options["seed"])
-        _save_figures(made, figures, kinds)
-        return
-    if not scores:
-        raise click.UsageError("Missing argument 'SCORES…', or --judgments FILE.")
     from pgcjax.reporting import interactive, page
 
+    folders = _folders(figures, output, scores)
+    if not scores:
+        made = _arena(judgments, output, title, options["seed"])
+        _save_figures(made, folders)
+        return
+
     html = output.lower().endswith(".html")
-    page.ready(output, draws=not html or figures is not None)
-    given = {"prefs": prefs, "qrels": qrels, "runs": runs}
-    given |= {"topics": topics or (), "texts": texts or ()}
-    _check(html, given, prefs_format, why)
+    page.ready(output, draws=not html or bool(figures))
+    _check(html, judgments, {"runs": runs, "topics": topics, "texts": texts}, why)
     from pgcjax.reporting import score_page
     from pgcjax.reporting.score_findings import find
 
@@ -173,21 +143,21 @@ def report(
     if options["system"]:
         if runs:
             raise click.UsageError("--runs are single runs: leave out --system")
-        if not is_by_hand(click.get_current_context(), "test"):
+        if "test" not in opt.given_options():
             options["test"] = None
     title = title or ", ".join(Path(path).name for path in scores)
     options |= _read_findings(replicates, judges)
     with ProgressDisplay() as progress:
-        source, names = score_files(scores), measures or None
-        findings = find(source, names, progress=progress.update, **options)
+        source = score_files(scores)
+        findings = find(source, measures, progress=progress.update, **options)
         if options["missing"] == "own" and "lacking" in findings.used:
             say(findings.used["lacking"])
         order = order or str(findings.used.get("scores, order", ORDERS[0]))
-        float32 = bool(findings.used.get("scores, float32"))
-        reading = {"format": run_format, "name_by": name_by, "float32": float32}
+        reading["float32"] = bool(findings.used.get("scores, float32"))
         cells = EXPLAINED if why is None else why
-        asked = _Asked(given, prefs_format, reading, order, cells)
-        beside = asked.read(findings, progress) if prefs or qrels else {}
+        beside: dict[str, Any] = {}
+        if judgments:
+            beside = _beside(findings, judgments, runs, reading, order, cells, progress)
         if topics or texts:
             beside |= _texts(topics, texts, findings, beside, progress)
     if html:
@@ -199,7 +169,7 @@ def report(
     if not html:
         page.write(made, output)
         say(f"wrote {output}")
-    _save_figures(made, figures, kinds)
+    _save_figures(made, folders)
 
 
 def _read_findings(replicates: str | None, judges: str | None) -> dict[str, Any]:
@@ -216,32 +186,24 @@ def _read_findings(replicates: str | None, judges: str | None) -> dict[str, Any]
     return findings
 
 
-_OF_ARENA = {"judgments", "prefs_format", "output", "title", "seed", "figures", "kinds"}
+_OF_ARENA = {"preferences", "output", "title", "seed", "figures"}
 
 
 def _arena(
-    judgments: tuple[str, ...],
-    prefs_format: str,
-    output: str,
-    title: str | None,
-    seed: int,
+    judgments: dict[str, Any], output: str, title: str | None, seed: int
 ) -> "Page":
     """Write a page about votes alone."""
-    context = click.get_current_context()
-    for option in context.command.params:
-        name = option.name or ""
-        if name not in _OF_ARENA and is_by_hand(context, name):
-            text = option.opts[0] if isinstance(option, click.Option) else "SCORES"
-            raise click.UsageError(
-                f"{text} does not apply to a page of --judgments alone"
-            )
-    from pgcjax.io.votes.read import read_preferences
+    if "preferences" not in judgments:
+        raise click.UsageError("Missing argument 'SCORES…', or --prefs FILE.")
+    opt.refuse_options(
+        opt.given_options().keys() - _OF_ARENA, "needs SCORES: a page of votes has none"
+    )
     from pgcjax.reporting import arena_page, page
 
     page.ready(output)
-    names = ", ".join(Path(path).name for path in judgments)
+    names = ", ".join(Path(path).name for path in judgments["preferences"][0])
     with ProgressDisplay() as progress:
-        votes = read_preferences(judgments, format=prefs_format)
+        votes = opt.read_judgments(judgments)["preferences"]
         settings = {"seed": seed, "progress": progress.update}
         made = arena_page.arena(votes, title=title or names, **settings)
         page.write(made, output)
@@ -249,29 +211,47 @@ def _arena(
     return made
 
 
-def _save_figures(made: "Page", figures: str | None, kinds: tuple[str, ...]) -> None:
-    if figures:
-        made.save_figures(figures, [f".{kind}" for kind in kinds or FIGURE_KINDS[:1]])
-        say(f"wrote {len(made.pictures)} figures to {figures}")
+def _folders(
+    figures: tuple[str, ...], output: str, scores: tuple[str, ...]
+) -> dict[str, str]:
+    """Read the folder of figures of each kind, where they can be written."""
+    from pgcjax.io.targets import keep_apart
+    from pgcjax.io.write import check_folder
+    from pgcjax.reporting.page import figures_folder
+
+    folders = {}
+    for text in figures:
+        kind, _, folder = text.partition("=")
+        folders[kind] = folder = folder or str(figures_folder(output))
+        if kind not in FIGURE_KINDS:
+            known = ", ".join(FIGURE_KINDS)
+            raise click.UsageError(f"--figures {text}: expected one of {known}")
+        check_folder(folder)
+        keep_apart([(folder, [f"{folder}/*.{kind}"])], scores)
+    return folders
+
+
+def _save_figures(made: "Page", folders: dict[str, str]) -> None:
+    for kind, folder in folders.items():
+        made.save_figures(folder, f".{kind}")
+        say(f"wrote {len(made.pictures)} figures to {folder}")
 
 
 def _check(
-    html: bool, given: dict[str, tuple[str, ...]], prefs_format: str, why: int | None
+    html: bool, judgments: dict[str, Any], others: dict[str, Any], why: int | None
 ) -> None:
     """Refuse options that would have no effect."""
-    named = [name for name, paths in given.items() if paths]
+    named = [KINDS[kind].option for kind in judgments]
+    named += [f"--{name}" for name, paths in others.items() if paths]
     if named and not html:
-        raise click.UsageError(f"--{named[0]} is shown in .html only")
-    judged = {"prefs", "qrels"} & {*named}
-    if "texts" in named and not judged:
+        raise click.UsageError(f"{named[0]} is shown in .html only")
+    if others["texts"] and not judgments:
         raise click.UsageError(
             "--texts needs judgments of these documents: --prefs or --qrels"
         )
-    if "runs" in named and not judged:
+    if others["runs"] and not judgments:
         raise click.UsageError("--runs needs the judgments, too: --prefs or --qrels")
-    if prefs_format != "auto" and "prefs" not in named:
-        raise click.UsageError("--prefs-format needs --prefs FILE")
-    if why is not None and "runs" not in named:
+    if why is not None and not others["runs"]:
         raise click.UsageError("--why needs --runs RUN")
     if why is not None and why < 0:
         raise click.UsageError(f"--why {why}: expected a number of scores, 0 or more")
@@ -298,73 +278,60 @@ def _texts(
     return read
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """Files beside scores, and how they are read."""
+def _beside(
+    findings: "Findings",
+    judgments: dict[str, Any],
+    runs: tuple[str, ...],
+    reading: dict[str, Any],
+    order: str,
+    cells: int,
+    progress: ProgressDisplay,
+) -> dict[str, Any]:
+    """Read what is shown beside scores, as arguments of `interactive.write`."""
+    from pgcjax.engine.explainer import Explainer
+    from pgcjax.reporting import judged_queries
+    from pgcjax.reporting.score_reasons import explain_scores
 
-    paths: dict[str, tuple[str, ...]]
-    prefs_format: str
-    reading: dict[str, Any]
-    order: str
-    cells: int
+    tables = opt.read_judgments(judgments)
+    judged = judged_queries.read(
+        findings.queries,
+        findings.runs,
+        tables.get("preferences"),
+        tables.get("qrels"),
+        opt.opened(runs, reading) if runs else None,
+        order,
+        progress.update,
+    )
+    if not runs:
+        return {"judged": judged}
+    reasons = explain_scores(
+        findings,
+        lambda measure: Explainer(judgments=tables, measure=measure, order=order),
+        lambda: opt.opened(runs, reading),
+        cells=cells,
+        command=_command(judgments, runs, reading, order),
+        progress=progress.update,
+    )
+    return {"judged": judged, "reasons": reasons}
 
-    def read(self, findings: "Findings", progress: ProgressDisplay) -> dict[str, Any]:
-        """Read what is shown beside scores, as arguments of `interactive.write`."""
-        from pgcjax.engine.explainer import Explainer
-        from pgcjax.io.graded import read_qrels
-        from pgcjax.io.runs import Options, open_runs
-        from pgcjax.io.votes.read import read_preferences
-        from pgcjax.reporting import judged_queries
-        from pgcjax.reporting.score_reasons import explain_scores
 
-        prefs, qrels, runs = (self.paths[name] for name in ("prefs", "qrels", "runs"))
-
-        def opened() -> Any:
-            return open_runs(runs, Options(**self.reading))
-
-        judgments = {
-            "preferences": read_preferences(prefs, format=self.prefs_format)
-            if prefs
-            else None,
-            "qrels": read_qrels(qrels) if qrels else None,
-        }
-        judged = judged_queries.read(
-            findings.queries,
-            findings.runs,
-            **judgments,
-            runs=opened() if runs else None,
-            order=self.order,
-            progress=progress.update,
-        )
-        if not runs:
-            return {"judged": judged}
-
-        def explainer(measure: str) -> Explainer:
-            return Explainer(judgments=judgments, measure=measure, order=self.order)
-
-        reasons = explain_scores(
-            findings,
-            explainer,
-            opened,
-            cells=self.cells,
-            command=self._command(),
-            progress=progress.update,
-        )
-        return {"judged": judged, "reasons": reasons}
-
-    def _command(self) -> str:
-        """Return the line that explains a score of these files, but for its name."""
-        line = ["pgcjax", "explain"]
-        for name in ("prefs", "qrels"):
-            for path in self.paths[name]:
-                line += [f"--{name}", path]
-        usual = {"format": "auto", "name_by": NAME_BY[0]}
-        options = {"format": "--run-format", "name_by": "--name-by"}
-        for name, option in options.items():
-            if self.reading[name] != usual[name]:
-                line += [option, self.reading[name]]
-        if self.prefs_format != "auto":
-            line += ["--prefs-format", self.prefs_format]
-        if self.order != ORDERS[0]:
-            line += ["--order", self.order]
-        return shlex.join([*line, *self.paths["runs"]])
+def _command(
+    judgments: dict[str, Any],
+    runs: tuple[str, ...],
+    reading: dict[str, Any],
+    order: str,
+) -> str:
+    """Return the line that explains a score of these files, but for its name."""
+    line = ["pgcjax", "explain"]
+    prefs, prefs_format = judgments.get("preferences", ((), "auto"))
+    for option, paths in ("--prefs", prefs), ("--qrels", judgments.get("qrels", ())):
+        for path in paths:
+            line += [option, path]
+    for option, value, usual in (
+        ("--run-format", reading["format"], "auto"),
+        ("--name-by", reading["name_by"], NAME_BY[0]),
+        ("--prefs-format", prefs_format, "auto"),
+        ("--order", order, ORDERS[0]),
+    ):
+        line += [option, value] if value != usual else []
+    return shlex.join([*line, *runs])

@@ -5,18 +5,7 @@ from typing import Any
 
 import click
 
-from pgcjax.cli.options import (
-    FILE,
-    REAL,
-    WHOLE,
-    Decorator,
-    choice_option,
-    file_memory_option,
-    measure_option,
-    output_option,
-    reading_option,
-    together,
-)
+from pgcjax.cli import options as opt
 from pgcjax.cli.verbs import SharedOption
 from pgcjax.io.choices import SCORE_FORMATS, SCORE_SUFFIXES
 from pgcjax.stats.choices import CORRECTIONS, EACH_LACKING, LACKING, RESAMPLES
@@ -30,8 +19,8 @@ _SCORE_FORMAT = (
     "How another tool writes scores: SCORES without a header, by default found; or "
     "FILE, whatever its suffix, without metadata."
 )
-score_format_option = reading_option("score-format", **_INPUT, help=_SCORE_FORMAT)
-input_format_option = reading_option(
+score_format_option = opt.reading_option("score-format", **_INPUT, help=_SCORE_FORMAT)
+input_format_option = opt.reading_option(
     "input-format",
     **_INPUT,
     cls=click.Option,
@@ -41,22 +30,26 @@ input_format_option = reading_option(
 
 def _score_options(
     allowed: Sequence[str], first: str, required: bool = True
-) -> Decorator:
+) -> opt.Decorator:
     """Add the argument SCORES, and the options of what is taken of them."""
-    scores: dict[str, Any] = {"type": FILE, "metavar": "SCORES…", "required": required}
-    return together(
+    scores: dict[str, Any] = {
+        "type": opt.FILE,
+        "metavar": "SCORES…",
+        "required": required,
+    }
+    return opt.together(
         click.argument("scores", nargs=-1, **scores),
-        measure_option(
+        opt.measure_option(
             "Measures, such as PGC or nDCG@10,AP; by default all of SCORES."
         ),
-        choice_option(
+        opt.choice_option(
             "--missing",
             allowed=allowed,
             help=f"Treatment of queries that a measure or a run lacks. {first}error: "
             "refuse, drop: leave out, zero: count as 0, both.",
         ),
         score_format_option,
-        file_memory_option,
+        opt.file_memory_option,
     )
 
 
@@ -70,25 +63,25 @@ any_score_options = _score_options(EACH_LACKING, _OWN + _SHARED, required=False)
 
 
 _COUNTS = ", ".join(f"{count} of {test}" for test, count in RESAMPLES.items())
-test_options = together(
+test_options = opt.together(
     click.option(
         "--correction",
         type=click.Choice(CORRECTIONS),
         help="Correction of p if the test compares single pairs; by default holm.",
     ),
-    click.option("--alpha", type=REAL, default=0.05, show_default=True),
+    opt.alpha_option(),
     click.option(
         "--resamples",
-        type=WHOLE,
+        type=opt.WHOLE,
         metavar="N",
         help=f"By default {_COUNTS}, or as many as the correction needs.",
     ),
-    click.option("--seed", type=WHOLE, default=0, show_default=True),
+    opt.seed_option,
 )
 
 cluster_option = click.option(
     "--cluster",
-    type=FILE,
+    type=opt.FILE,
     metavar="FILE|MARK",
     help="Clusters of queries, such as turns of a conversation: a file of query_id and "
     "cluster, or a character such as _ that ends the cluster's name (31_4 is in "
@@ -97,14 +90,14 @@ cluster_option = click.option(
 )
 system_option = click.option(
     "--system",
-    type=FILE,
+    type=opt.FILE,
     metavar="FILE|MARK",
     help="Systems of which runs are repeats, as for --cluster: run_id and system. "
     "Systems are then compared, by t, with repeats as a random sample like queries.",
 )
 collections_option = click.option(
     "--collections",
-    type=FILE,
+    type=opt.FILE,
     metavar="FILE|MARK",
     help="Test collections of queries, as for --cluster: query_id and collection. "
     "Means are then over collections, and queries are resampled within each, by max-t. "
@@ -112,10 +105,10 @@ collections_option = click.option(
 )
 
 
-def scores_output_option(help: str, **more: Any) -> Decorator:
+def scores_output_option(help: str, **more: Any) -> opt.Decorator:
     """Add -o FILE for scores, and --score-format, the command's `score_format`."""
-    return together(
-        output_option(help, SCORE_SUFFIXES, folders=True, **more),
+    return opt.together(
+        opt.output_option(help, SCORE_SUFFIXES, folders=True, **more),
         click.option(
             "--score-format",
             cls=SharedOption,

@@ -8,28 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from pgcjax.cli import options as opt
 from pgcjax.cli.commands import cli
-from pgcjax.cli.formats import format_of, format_option, top_option
-from pgcjax.cli.given_scores import give, print_scores
-from pgcjax.cli.options import (
-    REAL,
-    float32_option,
-    given_judgments,
-    judgment_options,
-    measure_option,
-    memory_option,
-    order_option,
-    per_query_option,
-    resume_option,
-    run_options,
-    runs_argument,
-    spreadsheet_option,
-    together,
-    verify_option,
+from pgcjax.cli.formats import (
+    format_of,
+    format_option,
+    give,
+    print_scores,
+    top_runs_option,
 )
 from pgcjax.cli.score_files import scores_output_option
-from pgcjax.cli.score_folders import PartFolder
-from pgcjax.cli.targets import WITH_WORK, kept_work
+from pgcjax.cli.targets import WITH_WORK, PartFolder, kept_work
 from pgcjax.errors import PgcjaxError
 from pgcjax.io.choices import MISSING, SHARED
 from pgcjax.reporting.progress import ProgressDisplay, say
@@ -49,109 +38,73 @@ class _Missing(click.Choice):
         return super().convert(value, param, ctx)
 
 
-scoring_options = together(
-    runs_argument,
-    judgment_options,
-    run_options,
-    measure_option(
+_GRIDS = "grids"  # in place of a format of runs
+
+scoring_options = opt.together(
+    opt.runs_argument,
+    opt.judgment_options(),
+    opt.run_options,
+    opt.measure_option(
         "Such as 'PGC(p=0.8)' or nDCG@10,AP; the first one ranks the runs. official: "
         "those of trec_eval; all: each measure that the judgments allow. By default "
         "PGC of --prefs (without them, PGC(graph=derived) of --qrels), and Compat of "
         "--qrels."
     ),
     format_option,
-    top_option,
-    order_option,
-    float32_option,
+    top_runs_option,
+    opt.rounded_order_option(),
     click.option(
         "--missing",
         type=_Missing(MISSING),
         default=MISSING[0],
-        show_default=True,
         help="Score of a judged query that a run lacks.",
     ),
-    verify_option("scores"),
-    memory_option,
-    click.option(
-        "--grids",
-        is_flag=True,
-        help="RUN... are image grids: query_id, run_id, doc_id, row, column; or "
-        "Image_position.json of Xie et al.",
-    ),
-    resume_option,
+    opt.verify_option("scores"),
+    opt.memory_option,
+    opt.resume_option,
     click.option(
         "--distributed",
-        metavar="HOW",
+        metavar="HOW[,SECONDS]",
         help="Share the job with other processes that make the same call: auto (SLURM "
-        "and other launchers that JAX knows) or I/N@HOST:PORT, the I-th of N.",
-    ),
-    click.option(
-        "--distributed-timeout",
-        type=REAL,
-        default=30.0,
-        show_default=True,
-        metavar="SECONDS",
-        help=(
-            "Time after which a process stops if others have not joined, or do not "
-            "respond."
-        ),
+        "and other launchers that JAX knows) or I/N@HOST:PORT, the I-th of N. It stops "
+        "if others do not join, or respond, for so many seconds; by default 30.",
     ),
     scores_output_option("Write all scores at full precision", target=WITH_WORK),
-    spreadsheet_option,
+    opt.spreadsheet_option,
 )
 """Options of the verbs that score runs by judgments."""
 
 
-class Sources(NamedTuple):
-    """Runs, judgments and measures to score, from the options.
+def check_sources(
+    judged: bool, reading: dict[str, str], options: dict[str, Any]
+) -> None:
+    """Refuse what cannot be scored, before minutes of reading.
 
-    Attributes:
-        runs: files, or image grids.
-        judgments: as `judgment_options` gives them.
-        reading: how run files are read.
-        grids: whether they are image grids.
+    Raises:
+        click.UsageError: there are no judgments, or options do not go together.
+        UsageError: a measure is unknown.
     """
+    if not judged:
+        raise click.UsageError("no judgments: give --prefs FILE, --qrels FILE or both")
+    from pgcjax.measures.catalogue import parse_all
 
-    runs: tuple[str, ...]
-    judgments: dict[str, Any]
-    reading: dict[str, Any]
-    grids: bool
+    parse_all(options["measures"] or [])
+    ordered = reading["name_by"], options["order"], options["float32"]
+    if reading["format"] == _GRIDS and ordered != ("tag", "trec", False):
+        raise click.UsageError(
+            "--run-format grids orders images by their places: leave out --name-by "
+            "and --order"
+        )
 
-    @classmethod
-    def of(cls, options: dict[str, Any], judged: bool = True) -> "Sources":
-        """Take what is scored out of all options; if `judged`, by judgments.
 
-        Raises:
-            click.UsageError: nothing is given, or options do not go together.
-        """
-        if judged and not options["judgments"]:
-            raise click.UsageError(
-                "no judgments: give --prefs FILE, --qrels FILE or both"
-            )
-        from pgcjax.measures.catalogue import parse_all
+def open_sources(runs: tuple[str, ...], reading: dict[str, str]) -> "Runs":
+    """Open runs or image grids."""
+    if reading["format"] != _GRIDS:
+        return opt.opened(runs, reading)
+    from pgcjax.engine.request import runs_of
+    from pgcjax.io.grids import read_grids
 
-        parse_all(options["measures"])  # a typo is said before minutes of reading
-        options["measures"] = options["measures"] or None
-        reading = {"format": options.pop("run_format"), "name_by": options["name_by"]}
-        del options["name_by"]
-        given = *reading.values(), options["order"], options["float32"]
-        if options["grids"] and given != ("auto", "tag", "trec", False):
-            raise click.UsageError(
-                "--grids orders images by their places: leave out --run-format, "
-                "--name-by, --order, --float32"
-            )
-        first = options.pop("runs"), options.pop("judgments"), reading
-        return cls(*first, options.pop("grids"))
-
-    def opened(self) -> "Runs":
-        """Open runs or image grids."""
-        from pgcjax.engine.request import runs_of
-        from pgcjax.io.grids import read_grids
-        from pgcjax.io.runs import Options, open_runs
-
-        if self.grids:
-            return runs_of(read_grids(self.runs))
-        return open_runs(self.runs, Options(**self.reading))
+    return runs_of(read_grids(runs))
 
 
 class Work(NamedTuple):
@@ -190,14 +143,13 @@ def working(
         part: of the runs, which is scored alone.
     """
     resume, memory = options.pop("resume"), options.pop("memory")
-    distributed, seconds = (
-        options.pop(name) for name in ("distributed", "distributed_timeout")
-    )
-    processes, of = None, ""
+    distributed, processes, of = options.pop("distributed"), None, ""
     if distributed:
         from pgcjax.engine.distributed import start
 
-        processes = start(distributed, seconds)
+        launcher, _, seconds = distributed.partition(",")
+        option = f"--distributed {distributed}"
+        processes = start(launcher, opt.converted(opt.REAL, seconds or "30", option))
         processes.insist = _leave
         if processes.count > 1:
             of = f".{processes.number + 1}-of-{processes.count}"
@@ -218,7 +170,7 @@ def working(
 
 @cli.command()
 @scoring_options
-@per_query_option
+@opt.per_query_option
 @click.option(
     "--means-only",
     is_flag=True,
@@ -233,6 +185,9 @@ def working(
     "--dry-run", is_flag=True, help="Print the chunks and memory of the job, and stop."
 )
 def evaluate(
+    runs: tuple[str, ...],
+    judgments: dict[str, Any],
+    reading: dict[str, str],
     form: str | None,
     top: int | None,
     per_query: bool,
@@ -247,7 +202,7 @@ def evaluate(
 
     `pgcjax measures` lists what can be scored, and says what each needs.
     """
-    sources = Sources.of(options)
+    check_sources(bool(judgments), reading, options)
     printed = format_of(form, top, per_query)
     if options["means_only"]:
         if per_query or options["verify"]:
@@ -266,14 +221,16 @@ def evaluate(
         )
     share = None if part is None else _part(part)
     if dry_run:
-        _describe(sources, share, options)
+        source = open_sources(runs, reading)
+        _describe(source.part(*share) if share else source, judgments, options)
         return
     resume = options["resume"]
     with working(output, options, share) as work:
         from pgcjax.engine.evaluate import evaluate as score
 
-        tables = given_judgments(sources.judgments)
-        scores = score(sources.opened(), **tables, **options, job=work.job)
+        tables = opt.given_judgments(judgments)
+        source = open_sources(runs, reading)
+        scores = score(source, **tables, **options, job=work.job)
         if work.folder:
             assert work.job.progress
             scores = work.folder.save(scores, work.job.progress)
@@ -284,21 +241,14 @@ def evaluate(
     work.end(resume)
 
 
-def _describe(
-    sources: Sources, share: tuple[int, int] | None, options: dict[str, Any]
-) -> None:
+def _describe(runs: "Runs", judgments: dict[str, Any], options: dict[str, Any]) -> None:
     """Print how a job would be cut."""
     from pgcjax.engine.dry_run import describe, estimate
 
-    runs = sources.opened()
-    runs = runs.part(*share) if share else runs
-    settings = {
-        name: options[name] for name in ("measures", "order", "float32", "memory")
-    }
-    tables = given_judgments(sources.judgments)
-    for line in describe(
-        estimate(runs.part(*share) if share else runs, **tables, **settings)
-    ):
+    names = ("measures", "order", "float32", "memory")
+    settings = {name: options[name] for name in names}
+    tables = opt.given_judgments(judgments)
+    for line in describe(estimate(runs, **tables, **settings)):
         click.echo(line)
 
 

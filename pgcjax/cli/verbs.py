@@ -1,5 +1,7 @@
-"""Base of all verbs: help, options that many share, and refusals before work."""
+"""Base of all verbs, and of their groups: help, options that many share, refusals."""
 
+import shlex
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -10,17 +12,19 @@ from pgcjax.cli.targets import Target
 from pgcjax.reporting.progress import be_quiet
 
 _HEADINGS = {
-    "Judgments": "prefs qrels intent-qrels intents context judge judges votes bad",
-    "Runs and measures": "measure missing order float32 grids only-judged verify",
+    "Judgments": "prefs qrels intent-qrels context judge judges votes bad",
+    "Runs and measures": "measure missing order only-judged verify",
     "Statistics": "test correction alpha resamples interval replicates resample seed "
     "pairs baseline ranks rectify precision required score-intervals",
     "Output": "output score-format spreadsheet format top per-query means-only title "
     "runs-output pairs-output judges-output scores-output replicates-output bounds "
-    "figure figures figure-format",
-    "Large jobs": "resume part dry-run distributed distributed-timeout",
+    "figures",
+    "Large jobs": "resume part dry-run distributed",
 }
 """The headings of help, in order, and the options below each; others come first."""
 
+_HELP = ("-h", "--help")
+_AUDIT, _FIT = "--audit", "--strengths"
 _HEADING_OF = {
     f"--{name}": heading
     for heading, names in _HEADINGS.items()
@@ -32,16 +36,12 @@ class SharedOption(click.Option):
     """An option that means the same in many verbs: `pgcjax --help` explains it."""
 
 
-def _hush(ctx: click.Context, option: click.Parameter, quiet: bool) -> None:
-    be_quiet(quiet)
-
-
 def _quiet_option() -> SharedOption:
     return SharedOption(
         ["--quiet"],
         is_flag=True,
         expose_value=False,
-        callback=_hush,
+        callback=lambda context, option, quiet: be_quiet(quiet),
         help="No progress and no notes on stderr: warnings and errors only.",
     )
 
@@ -91,11 +91,12 @@ class Verb(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            place = OPTIONS.get((self.name or "", error.option_name))
+            verb = ctx.command_path.partition(" ")[2]
+            place = OPTIONS.get((verb, error.option_name))
             if place is None:
                 raise
             raise click.UsageError(
-                f"{self.name} has no {error.option_name}: {place}", ctx
+                f"{verb} has no {error.option_name}: {place}", ctx
             ) from None
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -103,7 +104,12 @@ class Verb(click.Command):
         options = *self.params, *self.shared
         given = [(p.type, ctx.params.get(p.name or "")) for p in options]
         paths = [(t, v) for t, v in given if isinstance(t, click.Path) and v]
-        targets = [(v, t.patterns(v)) for t, v in paths if isinstance(t, Target)]
+        targets = [
+            (path, t.patterns(path))
+            for t, v in paths
+            if isinstance(t, Target)
+            for path in ((v,) if isinstance(v, str) else v)
+        ]
         if targets:
             from pgcjax.io.targets import keep_apart
 
@@ -137,3 +143,34 @@ def _example(ctx: click.Context, formatter: click.HelpFormatter) -> None:
     with formatter.section("Example"):
         verb = ctx.command_path.partition(" ")[2]
         formatter.write_text(f"pgcjax {verb} {EXAMPLES[verb]}".strip())
+
+
+def moved(
+    old: str, new: str, rest: Sequence[str], ctx: click.Context
+) -> click.UsageError:
+    """Make the error of a verb that has another name now, with the call to paste."""
+    call = shlex.join(["pgcjax", *new.split(), *rest])
+    return click.UsageError(f"pgcjax {old} is pgcjax {new} now: {call}", ctx)
+
+
+class JudgmentVerbs(Verbs):
+    """The verbs of `judgments`, which was one verb."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read a call; of one without a verb, tell the call of today."""
+        if args and args[0].startswith("-") and args[0] not in _HELP:
+            given = {option.partition("=")[0] for option in args}
+            verb = "audit" if _AUDIT in given else "fit" if _FIT in given else "agree"
+            rest = [a.replace(_FIT, "--model") for a in args if a != _AUDIT]
+            raise moved("judgments", f"judgments {verb}", rest, ctx)
+        return super().parse_args(ctx, args)
+
+
+class MeasureVerbs(Verbs):
+    """The verbs of `measures`: without one, `show`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read a call; the name of a measure, or nothing, is one of `show`."""
+        if not args or args[0] not in (*self.commands, *_HELP):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)

@@ -117,9 +117,8 @@ def _readme(settings: "CollectionSettings") -> str:
     default = asdict(kind(documents=settings.documents)) | {
         "documents": kind().documents
     }
-    options = "".join(
-        f" --{name} {value}"
-        for name, value in values.items()
-        if name != "seed" and value != default[name]
-    )
+    changed = {n: v for n, v in values.items() if n != "seed" and v != default[n]}
+    if {changed.pop("rows", None), changed.pop("columns", None)} != {None}:
+        changed["grid"] = f"{settings.rows},{settings.columns}"
+    options = "".join(f" --{name} {value}" for name, value in changed.items())
     return README.format(options=options, **values)

@@ -40,7 +40,7 @@ def start(launcher: str, timeout: float = 30.0) -> Processes:
     """
     if not 0 < timeout < float("inf"):
         raise UsageError(
-            f"timeout={timeout:g} (--distributed-timeout on the command line): "
+            f"timeout={timeout:g} (--distributed HOW,SECONDS on the command line): "
             "expected seconds above 0"
         )
     try:
@@ -58,8 +58,7 @@ def start(launcher: str, timeout: float = 30.0) -> Processes:
         raise UsageError(f"--distributed {launcher}: {error}") from None
     except TimeoutError as error:
         raise UsageError(
-            f"--distributed {launcher}: {error} within {timeout:g} s "
-            "(--distributed-timeout)"
+            f"--distributed {launcher}: {error} within {timeout:g} s (HOW,SECONDS)"
         ) from None
     return Processes(number, count, peers, timeout)
 

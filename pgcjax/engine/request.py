@@ -240,5 +240,7 @@ def _how(need: str) -> str:
             "trec-qrels-prefs have"
         )
     if need == "grids":
-        return "runs with row and column, and --grids on the command line"
-    return f"give {need}=…, or {KINDS[need].option} FILE on the command line"
+        return "runs with row and column, and --run-format grids on the command line"
+    other = "a table of them as " if need == "intents" else ""
+    option = KINDS[need].option
+    return f"give {need}=…, or {other}{option} FILE on the command line"

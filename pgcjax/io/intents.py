@@ -12,13 +12,14 @@ import numpy as np
 from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.bytes import decode, read_bytes
-from pgcjax.io.containers import Named
+from pgcjax.io.containers import Named, container_of, split
 from pgcjax.io.schema import (
     GENERAL,
     INTENTS,
     Origin,
     Origins,
     expect,
+    find_columns,
     keyed,
     numbers,
     refuse_repeats,
@@ -84,9 +85,33 @@ def check_intents(qrels: pd.DataFrame, intents: pd.DataFrame) -> None:
         )
 
 
+def part_intents(sources: Iterable[files.Source]) -> dict[str, list[Path]]:
+    """Part files of `intents` from those of `intent_qrels`, which grade documents.
+
+    Intents are TREC topics, or a table without documents.
+
+    Raises:
+        DataError: a file cannot be read.
+    """
+    parts: dict[str, list[Path]] = {}
+    for path in files.expand(sources):
+        data = read_bytes(path)
+        named = _is_xml(data)
+        if not named:
+            content = split(path, data, container_of(path, data))
+            if isinstance(content, Named):
+                named = not find_columns(content.frame.columns, ["doc_id"])
+        parts.setdefault("intents" if named else "intent_qrels", []).append(path)
+    return parts
+
+
+def _is_xml(data: bytes) -> bool:
+    return data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<")
+
+
 def _load(path: Path) -> Named:
     data = read_bytes(path)
-    if data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
+    if _is_xml(data):
         return _topics(path, data)
     header = f"{', '.join(INTENTS)}, or TREC topics in XML"
     return files.with_header(path, data, header)

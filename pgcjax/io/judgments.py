@@ -27,7 +27,7 @@ KINDS = {
         "--intent-qrels", "Graded judgments per intent: query intent doc grade."
     ),
     "intents": Kind(
-        "--intents",
+        "--intent-qrels",
         "Intents: a table of query_id, intent_id, probability, kind; or TREC topics.",
     ),
     "context": Kind(

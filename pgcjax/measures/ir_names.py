@@ -360,6 +360,6 @@ def warn_of_other_numbers(measures: Any) -> None:
         SAID.update(new)
 
 
-_LISTS = "`pgcjax measures --as ir_measures` lists all"
+_LISTS = "`pgcjax measures ir_measures` lists all"
 SAID: set[str] = set()
 """Measures of which this process has warned."""

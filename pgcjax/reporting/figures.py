@@ -1,7 +1,7 @@
 """Figures of each kind of findings: `Result.plot` draws them."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -16,6 +16,29 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _Draw = Callable[[Any, "Axes | None"], "Figure"]
+
+
+class Dots(NamedTuple):
+    """A dot for each row of a table of findings, with its interval if there is one.
+
+    Attributes:
+        names: columns that name a row.
+        value: column of the dot; None draws intervals alone.
+        label: what the numbers are.
+        table: attribute of the findings.
+    """
+
+    names: list[str]
+    value: str | None
+    label: str
+    table: str = "table"
+
+    def __call__(self, finding: Any, axes: "Axes | None") -> "Figure":
+        """Draw the dots."""
+        table = getattr(finding, self.table)
+        return bar_plots.dots(table, self.names, self.value, self.label, axes=axes)
+
+
 _DrawMeasure = Callable[[Any, str | None, "Axes | None"], "Figure"]
 
 
@@ -164,11 +187,6 @@ def _fit(finding: Any, axes: "Axes | None") -> "Figure":
     return bar_plots.dots(table, names, "strength", "strength", axes=axes)
 
 
-def _prediction(finding: Any, axes: "Axes | None") -> "Figure":
-    label = "share of conditional grades that are right"
-    return bar_plots.dots(finding.accuracy, ["method"], "accuracy", label, axes=axes)
-
-
 def _strength(finding: Any, axes: "Axes | None") -> "Figure":
     gaps = finding.by_gap
     table = gaps.assign(gap=(gaps["low"] + gaps["high"]) / 2, of="strength")
@@ -176,27 +194,10 @@ def _strength(finding: Any, axes: "Axes | None") -> "Figure":
     return plots.lines(table, "gap", "strength", "of", **labels, axes=axes)
 
 
-def _power(finding: Any, axes: "Axes | None") -> "Figure":
-    names = ["pair", "run_a", "run_b", "test"]
-    label = "least difference that is found"
-    return bar_plots.dots(finding.table, names, "least_difference", label, axes=axes)
-
-
 def _asking(finding: Any, axes: "Axes | None") -> "Figure":
     labels = {"xlabel": "judgments of a query", "ylabel": "best documents found"}
     table = finding.table.sort_values("judgments")
     return plots.lines(table, "judgments", "top", "design", **labels, axes=axes)
-
-
-def _finished(finding: Any, axes: "Axes | None") -> "Figure":
-    label = "wins in the last round"
-    return bar_plots.dots(finding.top, ["query_id", "doc_id"], "wins", label, axes=axes)
-
-
-def _bounds(finding: Any, axes: "Axes | None") -> "Figure":
-    label = "difference of means, as far as it is decided"
-    names = ["run_a", "run_b"]
-    return bar_plots.dots(finding.comparisons, names, None, label, axes=axes)
 
 
 def _explanation(finding: Any, axes: "Axes | None") -> "Figure":
@@ -240,37 +241,38 @@ BY_MEASURE: dict[str, _DrawMeasure] = {
     "Preferences": _win_rates,
     "Stability": _stability,
 }
+_RUNS = ["run_a", "run_b"]
+_BOUNDS = Dots(
+    _RUNS, None, "difference of means, as far as it is decided", "comparisons"
+)
+_RIGHT = "share of conditional grades that are right"
 WHOLE: dict[str, _Draw] = {
+    "Agreement": lambda finding, axes: bar_plots.agreement(finding.table, axes=axes),
+    "Audit": _audit,
+    "Circularity": Dots(["run_id"], "lift", "lift by the judge above people"),
     "Comparison": lambda finding, axes: bar_plots.leaderboard(finding, axes=axes),
-    "GateDecision": _gate,
-    "RankSets": lambda finding, axes: bar_plots.dots(
-        finding.table, ["run_id"], "rank", "rank, and those that it may be", axes=axes
-    ),
+    "ContextPrediction": Dots(["method"], "accuracy", _RIGHT, "accuracy"),
+    "Contradictions": _contradictions,
+    "Difference": _difference,
     "Discrimination": lambda finding, axes: plots.significance_curves(
         finding, axes=axes
     ),
-    "Agreement": lambda finding, axes: bar_plots.agreement(finding.table, axes=axes),
-    "Similarity": _similarity,
-    "JudgeAgreement": _judge_agreement,
-    "GradeAgreement": _grades,
-    "Audit": _audit,
-    "JudgeOrders": _judge_orders,
-    "JudgeComparison": _judge_comparison,
-    "Circularity": lambda finding, axes: bar_plots.dots(
-        finding.table, ["run_id"], "lift", "lift by the judge above people", axes=axes
-    ),
-    "Contradictions": _contradictions,
-    "Fit": _fit,
-    "ContextPrediction": _prediction,
-    "Panel": lambda finding, axes: bar_plots.dots(
-        finding.table, ["judge"], "reliability", "reliability", axes=axes
-    ),
-    "Power": _power,
-    "Strength": _strength,
-    "SimulatedAsking": _asking,
-    "Finished": _finished,
-    "NextAnswers": _bounds,
-    "DrawnAnswers": _bounds,
+    "DrawnAnswers": _BOUNDS,
     "Explanation": _explanation,
-    "Difference": _difference,
+    "Finished": Dots(["query_id", "doc_id"], "wins", "wins in the last round", "top"),
+    "Fit": _fit,
+    "GateDecision": _gate,
+    "GradeAgreement": _grades,
+    "JudgeAgreement": _judge_agreement,
+    "JudgeComparison": _judge_comparison,
+    "JudgeOrders": _judge_orders,
+    "NextAnswers": _BOUNDS,
+    "Panel": Dots(["judge"], "reliability", "reliability"),
+    "Power": Dots(
+        ["pair", *_RUNS, "test"], "least_difference", "least difference that is found"
+    ),
+    "RankSets": Dots(["run_id"], "rank", "rank, and those that it may be"),
+    "Similarity": _similarity,
+    "SimulatedAsking": _asking,
+    "Strength": _strength,
 }

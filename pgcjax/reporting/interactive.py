@@ -22,7 +22,7 @@ from pgcjax.io.write import written_beside
 from pgcjax.reporting import heat_maps, judge_orders
 from pgcjax.reporting.introduction import introduction, meanings
 from pgcjax.reporting.judged_queries import JudgedQueries
-from pgcjax.reporting.page import first_rows, ready, template
+from pgcjax.reporting.page import first_rows, ready, source, template
 from pgcjax.reporting.score_findings import Findings
 from pgcjax.reporting.score_reasons import Reasons, columns_of
 from pgcjax.stats.findings import Comparison
@@ -65,13 +65,9 @@ def write(
     from markupsafe import Markup
 
     page = template("report.html.jinja")
-
-    def source(name: str) -> Markup:
-        loader = page.environment.loader
-        return Markup(loader.get_source(page.environment, f"report/{name}")[0])
-
-    style = source("style.css")
-    script = Markup("\n").join(source(f"{name}.js") for name in SCRIPTS)
+    style = source(page, "report/style.css")
+    scripts = (source(page, f"report/{name}.js") for name in SCRIPTS)
+    script = Markup("\n").join(scripts)
     means = [comparison.runs["mean"] for comparison in findings.compared.values()]
     order = np.argsort(-means[0].to_numpy(), kind="stable").tolist()
     text = page.render(
@@ -303,8 +299,7 @@ def _graphs(findings: Findings, judged: JudgedQueries) -> dict[str, Any]:
     sizes = [len(graph) for graph in graphs]
     docs = [doc for graph in graphs for doc in graph.doc_ids.tolist()]
     by_grades = not any(len(graph.wins) for graph in graphs)
-    edges = judged.edges()
-    voters = [short(names, _NAMES) for names in judged.voters(edges)]
+    voters = [short(names, _NAMES) for names in judged.voters()]
     named = 0 < sum(map(len, voters)) <= _VOTERS
     levels = [
         graph.levels if graph.levels is not None else np.full(len(graph), -1)
@@ -322,13 +317,13 @@ def _graphs(findings: Findings, judged: JudgedQueries) -> dict[str, Any]:
         "of": "grades" if by_grades else "preferences",
         "sizes": sizes,
         "docs": packed(docs, "text"),
-        "edges": packed(edges, "i4"),
-        "direct": packed(judged.direct(edges), "u1"),
+        "edges": packed(judged.edges, "i4"),
+        "direct": packed(judged.direct(), "u1"),
         "judges": packed(voters, "text") if named else None,
         "ideal": packed(judged.ideal_ranks(), "u4"),
-        "counts": judged.counts(edges),
+        "counts": judged.counts(),
         "levels": packed(np.concatenate(levels), "i4") if by_grades else None,
-        "parts": packed(judged.parts(), "i4"),
+        "parts": packed(judged.parts, "i4"),
         "grades": packed(judged.grades, "f8")
         if np.isfinite(judged.grades).any()
         else None,

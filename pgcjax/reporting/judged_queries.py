@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,8 +48,9 @@ class JudgedQueries:
     judging: str = ""
     judges: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
 
+    @cached_property
     def edges(self) -> Int[np.ndarray, "edges 3"]:
-        """List all edges once: document, the worse one, how often it was judged.
+        """All edges once: document, the worse one, how often it was judged.
 
         Documents are numbered through all queries. Of grades there are no edges.
         """
@@ -60,26 +61,23 @@ class JudgedQueries:
         times = np.bincount(which.ravel(), rows[:, 2], len(pairs))
         return np.column_stack([pairs, times.astype(np.int64)])
 
-    def voters(self, edges: Int[np.ndarray, "edges 3"]) -> list[str]:
+    def voters(self) -> list[str]:
         """List who preferred the first document of each edge to the second."""
         docs = [(g.query_id, doc) for g in self.graphs for doc in g.doc_ids.tolist()]
-        pairs = ((docs[a], docs[b][1]) for a, b, _ in edges.tolist())
+        pairs = ((docs[a], docs[b][1]) for a, b, _ in self.edges.tolist())
         return [self.judges.get((*better, worse), "") for better, worse in pairs]
 
+    @cached_property
     def parts(self) -> Int32[np.ndarray, " documents"]:
-        """Number the strongly connected parts: where each leads to each, by edges."""
-        a, b, times = self.edges().T
+        """Numbers of the strongly connected parts: where each leads to each."""
+        a, b, times = self.edges.T
         size = sum(map(len, self.graphs))
         links = sparse.csr_array((times, (a, b)), shape=(size, size))
         return sparse.csgraph.connected_components(links, connection="strong")[1]
 
-    def direct(self, edges: Int[np.ndarray, "edges 3"]) -> Bool[np.ndarray, " edges"]:
-        """Find edges that do not follow from a chain of others, or are in a cycle.
-
-        Args:
-            edges: all of `edges`.
-        """
-        part = self.parts()
+    def direct(self) -> Bool[np.ndarray, " edges"]:
+        """Find edges that do not follow from a chain of others, or are in a cycle."""
+        edges, part = self.edges, self.parts
         a, b = part[edges[:, 0]], part[edges[:, 1]]
         needed = a == b
         first = np.cumsum([0, *map(len, self.graphs)])
@@ -99,22 +97,21 @@ class JudgedQueries:
             needed[rows] = (leads @ reach)[u, v] == 0
         return needed
 
-    def counts(self, edges: Int[np.ndarray, "edges 3"]) -> dict[str, list[int]]:
+    def counts(self) -> dict[str, list[int]]:
         """Count documents, judgments, conflicts and cycles of each query, by name.
 
-        Args:
-            edges: all of `edges`. Without any, of grades, documents alone are counted.
+        Without edges, of grades, documents alone are counted.
         """
         sizes = [len(graph) for graph in self.graphs]
-        if not len(edges):
+        if not len(self.edges):
             return {"documents": sizes}
         queries = np.repeat(np.arange(len(sizes)), sizes)
-        a, b, times = edges.T
+        a, b, times = self.edges.T
         query, code = queries[a], a * len(queries) + b
         both = np.isin(code, b * len(queries) + a)
         count = partial(np.bincount, minlength=len(sizes))
         conflicts = count(query[both]) // 2
-        size = np.bincount(self.parts())[self.parts()]
+        size = np.bincount(self.parts)[self.parts]
         largest = np.zeros(len(sizes), np.int64)
         np.maximum.at(largest, queries, np.where(size > 1, size, 0))
         table = {

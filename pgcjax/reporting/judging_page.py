@@ -7,7 +7,7 @@ import pandas as pd
 
 from pgcjax.io.write import written_beside
 from pgcjax.reporting.interactive import content_policy
-from pgcjax.reporting.page import template
+from pgcjax.reporting.page import source, template
 
 _TEXTS = ("query_text", "doc_text", "other_doc_text")
 
@@ -25,13 +25,9 @@ def write_page(
     Raises:
         DataError: the file cannot be written.
     """
-    from markupsafe import Markup
-
     page = template("judging.html.jinja")
-    loader = page.environment.loader
     style, script = (
-        Markup(loader.get_source(page.environment, f"judging/{name}")[0])
-        for name in ("style.css", "main.js")
+        source(page, f"judging/{name}") for name in ("style.css", "main.js")
     )
     rows = requests.reindex(columns=["query_id", "doc_id", "other_doc_id", *_TEXTS])
     rows = rows.astype(object).where(rows.notna(), None).to_dict("records")

@@ -24,6 +24,7 @@ from pgcjax.io.write import check_folder, check_suffix, written_beside
 from pgcjax.reporting import canvas
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
     from matplotlib.figure import Figure
 
 _NUMBER = re.compile(r"[-+−]?((\d[\d,]*)?\.?\d+(e[-+]?\d+)?\s?%?|inf)|—|")
@@ -190,12 +191,14 @@ def ready(path: str | os.PathLike, *, draws: bool = True) -> str:
         with canvas.drawing():
             pass
     if suffix == ".md":
-        check_folder(path if is_remote(path) else _figures(Path(path)))
+        check_folder(path if is_remote(path) else figures_folder(path))
     return suffix
 
 
-def _figures(page: Path) -> Path:
-    """Name the folder of the figures of a page in Markdown."""
+def figures_folder(path: str | os.PathLike) -> Path:
+    """Name the folder of the figures of a page: beside it, or here if it is remote."""
+    page = path_of(path)
+    page = Path(page.name) if is_remote(path) else page
     return page.with_name(f"{page.stem}-figures")
 
 
@@ -210,7 +213,7 @@ def write(page: Page, path: str | os.PathLike) -> Path:
         DataError: a file cannot be written.
     """
     target, suffix = path_of(path), ready(path)
-    pictures, folder = page.pictures, _figures(Path(path))
+    pictures, folder = page.pictures, figures_folder(path)
 
     def image(name: str) -> str:
         if suffix == ".html":
@@ -232,6 +235,13 @@ def write(page: Page, path: str | os.PathLike) -> Path:
             shutil.rmtree(folder, ignore_errors=True)
         raise
     return target
+
+
+def source(page: Any, name: str) -> "Markup":
+    """Return a style or a script beside a template, to be a part of its page."""
+    from markupsafe import Markup
+
+    return Markup(page.environment.loader.get_source(page.environment, name)[0])
 
 
 def template(name: str) -> Any:

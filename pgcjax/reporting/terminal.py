@@ -44,11 +44,8 @@ def show(table: TextTable, console: Console) -> None:
 
 def room(columns: Sequence[Column], console: Console) -> int:
     """Count the characters that columns leave, if they are as narrow as they can be."""
-    return console.width - _borders(columns) - sum(map(_least, columns))
-
-
-def _borders(columns: Sequence[Column]) -> int:
-    return 3 * len(columns) + 1
+    borders = 3 * len(columns) + 1
+    return console.width - borders - sum(map(_least, columns))
 
 
 def _widths(columns: Sequence[Column], console: Console) -> list[int]:

@@ -48,7 +48,7 @@ _LINES = (
     "evaluate --qrels c/qrels.txt {}",
     "evaluate --qrels {} c/runs",
     "evaluate --prefs {} --prefs-format luo c/runs",
-    "evaluate --intent-qrels c/diversity.qrels.txt --intents {} -m P+Q@5 c/runs",
+    "evaluate --intent-qrels c/diversity.qrels.txt --intent-qrels {} -m P+Q@5 c/runs",
     "check --as runs {}",
     "compare {} --test t",
     "merge {} part2.csv -o merged.csv",

@@ -62,9 +62,9 @@ _TEXTS = {
     "--baseline": ("nobody", ""),
     "--judge": ("nobody", ""),
     "--gold": ("nobody", "", "PCG"),
-    "--tie-share": ("x", "-1", "2", "nan", "", "１"),
+    "--threshold": ("x", "-1%", "200%", "nan", "", "１%"),
 }
-_ABOVE_0 = ("--alpha", "-p", "-C", "--precision")
+_ABOVE_0 = ("--alpha", "-C", "--precision")
 
 
 def attack(rng: np.random.Generator, folder: Path, kinds: Counter) -> str | None:
@@ -131,13 +131,9 @@ def _wrong_line(rng: np.random.Generator) -> list[str]:
     value = str(pick(rng, values))
     if isinstance(option, click.Argument):
         return [*line, value]
-    if not option.multiple and option.opts[-1] in ("--output", "--figures"):
-        line = line[: line.index("-o")] if option.opts[-1] == "--output" else line
-    return (
-        [*line, f"{option.opts[-1]}={value}"]
-        if option.opts[-1] != "-p"
-        else [*line, "-p", value]
-    )
+    if not option.multiple and option.opts[-1] == "--output":
+        line = line[: line.index("-o")]
+    return [*line, f"{option.opts[-1]}={value}"]
 
 
 def _wrong_values(option: click.Parameter) -> tuple[str, ...]:
@@ -149,7 +145,7 @@ def _wrong_values(option: click.Parameter) -> tuple[str, ...]:
     if name in ("--output", "--runs-output"):
         return _OUTPUTS
     if isinstance(option.type, click.Path):
-        return _INPUTS if name != "--figures" else ("people.csv", "x" * 300)
+        return _INPUTS
     if option.type.name == "integer":
         # A seed may be as large as one likes.
         return tuple(x for x in _INTS if name != "--seed" or len(x) < 30)

@@ -95,7 +95,7 @@ def attack(rng: np.random.Generator, folder: Path, kinds: Counter) -> str | None
 def _call(folder: Path, program: bool, kill: tuple[float, int] | None) -> Done:
     if program:
         judge = f"{sys.executable} -S judge.py"
-        line = ["ask", "judge", "state", "--judge-command", judge, "--window", "1"]
+        line = ["ask", "judge", "state", judge, "--window", "1"]
     else:
         line = ["ask", "add", "state", "answers.txt"]
     return command([*line, "--quiet"], folder, kill=kill)

@@ -14,7 +14,12 @@ from scripts.campaigns.child import command
 _SMALL = "--queries 6 --documents 10 --runs 4 --depth 12".split()
 _JUDGED = ["--prefs", "c/preferences.csv", "--qrels", "c/qrels.txt"]
 _SCORED = ["evaluate", *_JUDGED, "c/runs"]
-_DIVERSE = ["--intent-qrels", "c/diversity.qrels.txt", "--intents", "c/intents.csv"]
+_DIVERSE = [
+    "--intent-qrels",
+    "c/diversity.qrels.txt",
+    "--intent-qrels",
+    "c/intents.csv",
+]
 _PEOPLE = "query_id,run_a,run_b,preference\n"
 
 
@@ -59,8 +64,8 @@ VERBS: dict[str, Verb] = {
     "evaluate packed": _verb(
         ["evaluate", *_JUDGED, "packed.parquet"], "out.tsv", resumes=True
     ),
-    "evaluate --grids": _verb(
-        "evaluate --grids --qrels c/qrels.txt c/grid.csv -m PWP -m WR".split()
+    "evaluate grids": _verb(
+        "evaluate --run-format grids --qrels c/qrels.txt c/grid.csv -m PWP,WR".split()
         + ["--prefs", "c/preferences.csv"],
         "out.csv",
         resumes=True,

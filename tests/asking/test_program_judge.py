@@ -310,7 +310,7 @@ def test_status_recommends_the_program_that_judged(tmp_path, stub):
     asks = f"next: pgcjax ask requests {folder} -o requests.txt, have them"
     assert lines(tournament.state, folder)[-1].startswith(asks)
     stub(tournament, lambda r: [first_id(r)], most=4, name="a model")
-    own = f"next: pgcjax ask judge {folder} --judge-command judge.py --judge 'a model'"
+    own = f"next: pgcjax ask judge {folder} judge.py --judge 'a model'"
     for state in (tournament.state, pgcjax.ask.Tournament(folder).state):
         assert lines(state, folder)[-1] == own
     votes = tournament.requests()[:1].assign(preference=1.0).drop(columns="judge")

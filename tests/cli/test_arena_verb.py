@@ -1,4 +1,4 @@
-"""`pgcjax report --judgments`: a page of votes alone, and what is refused."""
+"""`pgcjax report --prefs`: a page of votes alone, and what is refused."""
 
 import re
 
@@ -25,7 +25,7 @@ def votes(queries=60):
 @pytest.mark.parametrize("suffix", [".html", ".md"])
 def test_the_verb_writes_the_page(pgcjax, here, suffix):
     votes().replace("m3", "<b>m3</b>").to_csv("votes.csv", index=False)
-    done = pgcjax("report", "--judgments", "votes.csv", "-o", f"page{suffix}")
+    done = pgcjax("report", "--prefs", "votes.csv", "-o", f"page{suffix}")
     assert done.code == 0, done.err
     text = (here / f"page{suffix}").read_text()
     assert "What this page shows" in text and "votes.csv" in text
@@ -42,16 +42,12 @@ def test_the_verb_writes_the_page(pgcjax, here, suffix):
 @pytest.mark.parametrize(
     ("line", "text"),
     [
-        ([], "Missing argument 'SCORES…', or --judgments FILE."),
+        ([], "Missing argument 'SCORES…', or --prefs FILE."),
         (
-            ["--judgments", "votes.csv", "--top", "3"],
-            "--top does not apply to a page of",
+            ["--prefs", "votes.csv", "--top", "3"],
+            "--top needs SCORES: a page of votes has none",
         ),
-        (
-            ["--judgments", "votes.csv", "scores.csv"],
-            "SCORES does not apply to a page of",
-        ),
-        (["--judgments", "no.csv"], "no.csv"),
+        (["--prefs", "no.csv"], "no.csv"),
     ],
 )
 def test_wrong_use_is_one_line(pgcjax, here, line, text):

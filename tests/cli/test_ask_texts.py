@@ -55,7 +55,7 @@ def test_requests_have_texts(here, pgcjax, state):
 def test_a_program_is_shown_texts(here, pgcjax, state):
     (here / "judge.py").write_text(JUDGE)
     command = f"'{sys.executable}' judge.py"
-    call = ("ask", "judge", *state, "--judge-command", command, "--most", "1")
+    call = ("ask", "judge", *state, command, "--most", "1")
     assert pgcjax(*call).code == 0
     (seen,) = map(json.loads, (here / "seen.jsonl").read_text().splitlines())
     assert seen["query_text"] == "A & <b>?"

@@ -73,7 +73,7 @@ def test_from_grades_to_grades(here, pgcjax, start):
         )
         + f"pgcjax: {PAIRS} answers counted\npgcjax: next: {END}\n"
     )
-    assert pgcjax("ask", "status", "state", "--aside").out == "".join(
+    assert pgcjax("ask", "status", "state", "--show", "aside").out == "".join(
         "\t".join([f"answers.txt:{line}", *pair.split(), why]) + "\n"
         for line, pair, why in aside
     )
@@ -119,11 +119,11 @@ def test_tables_in_and_out(here, pgcjax, start):
 def test_a_program_judges(here, pgcjax, start):
     start("--infer", "majority")
     (here / "judge.py").write_text(JUDGE)
-    line = ("ask", "judge", "state", "--judge-command", f"{sys.executable} -S judge.py")
+    line = ("ask", "judge", "state", f"{sys.executable} -S judge.py")
     done = pgcjax(*line, "--most", "3")
     assert done.err == (
         "pgcjax: 3 requests sent, 3 answers counted, cost 1.5\n"
-        f"pgcjax: next: pgcjax ask judge state --judge-command '{line[-1]}'\n"
+        f"pgcjax: next: pgcjax ask judge state '{line[-1]}'\n"
     )
     done = pgcjax(*line)
     assert done.err.endswith(f"pgcjax: next: {END}\n")
@@ -138,7 +138,7 @@ def test_a_program_judges(here, pgcjax, start):
     command = f"{sys.executable} -S -c 'import sys; sys.stdin.readline()'"
     start_again = pgcjax("ask", "start", "qrels.txt", "-o", "other")
     assert start_again.code == 0
-    done = pgcjax("ask", "judge", "other", "--judge-command", command, "--retries", "0")
+    done = pgcjax("ask", "judge", "other", command, "--retries", "0")
     assert done.code == 2 and done.err == (
         f"pgcjax: error: {command}: ended with status 0, 16 requests unanswered, 1 "
         "time. Try it on a line of pgcjax ask requests -o FILE.jsonl. It has to write "
@@ -150,10 +150,11 @@ def test_contradictions(here, pgcjax, start):
     start("--k", "5")
     (here / "a.txt").write_text("q1 d0 d1\nq1 d1 d2\nq1 d2 d0\nq1 d3 d0\n")
     pgcjax("ask", "add", "state", "a.txt")
-    done = pgcjax("ask", "status", "state", "--contradictions")
+    done = pgcjax("ask", "status", "state", "--show", "contradictions")
     assert done.out == "q1\td0\td1\nq1\td1\td2\nq1\td2\td0\n"
     assert pgcjax("ask", "status", "state").out.splitlines()[2] == (
-        "3 answers contradicted by others: pgcjax ask status state --contradictions"
+        "3 answers contradicted by others: pgcjax ask status state --show "
+        "contradictions"
     )
 
 
@@ -189,7 +190,7 @@ def test_contradictions(here, pgcjax, start):
             "Python).",
         ),
         (
-            "judge state --judge-command ./nothing",
+            "judge state ./nothing",
             "./nothing: cannot be started: No such file or directory. Give a program "
             "and its arguments: 'python judge.py'.",
         ),
@@ -250,13 +251,23 @@ def test_votes_in_lines_are_read_back(here, pgcjax):
         ("bad", "jelsas"),
         ("four", "jelsas"),
     ):
-        line = ("ask", "finish", name, "--partial", "--votes-format", form)
-        done = pgcjax(*line, "--votes", "votes.txt")
-        assert done.code == 0
-        read = package.files.read_preferences(here / "votes.txt")
+        line = ("ask", "finish", name, "--partial", "--votes", f"votes.{form}")
+        assert pgcjax(*line).code == 0
+        read = package.files.read_preferences(here / f"votes.{form}")
         votes = package.ask.Tournament(here / name).finish(partial=True).votes
         signs = {tuple(sorted(map(str, v[1:3]))): v for v in votes.values.tolist()}
         assert len(read) == len(signs) == {"strict": 3, "bad": 6, "four": 4}[name]
         for _, doc, other, sign in read[PREFERENCES].values.tolist():
             own = signs[tuple(sorted(map(str, (doc, other))))]
             assert sign == (own[3] if doc == own[1] else -own[3])
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"), [("9", (9, 11)), ("9,20", (9, 20)), (",12", (7, 12))]
+)
+def test_pairings_and_the_final_are_one_option(pgcjax, here, text, rules):
+    done = pgcjax("ask", "start", "qrels.txt", "-o", "state", "--pairings", text)
+    settings = package.ask.Tournament(here / "state").settings.rules
+    assert done.code == 0 and (settings.pairings, settings.final) == rules
+    wrong = pgcjax("ask", "start", "qrels.txt", "-o", "x", "--pairings", "7,8,9")
+    assert wrong.err == "pgcjax: error: --pairings 7,8,9: expected P[,F]\n"

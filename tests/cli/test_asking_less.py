@@ -75,7 +75,9 @@ def test_draws_are_those_of_python(pgcjax, demo):
 def test_designs_are_compared(pgcjax, here):
     line = ("ask", "simulate", "--documents", "4", "--documents", "6", "--queries", "3")
     line = (*line, "--design", "all pairs", "--design", "utility, stop", "--k", "2")
-    done = pgcjax(*line, "--error", "0.1", "--format", "json", "-o", "designs.csv")
+    done = pgcjax(
+        *line, "--errors", "error=0.1", "--format", "json", "-o", "designs.csv"
+    )
     found = package.ask.simulate(
         documents=[4, 6],
         queries=3,
@@ -91,7 +93,7 @@ def test_designs_are_compared(pgcjax, here):
         *("top", "tau", "right", "wrong"),
     ]
     assert '"error": 0.1' in (here / "designs.csv").read_text().splitlines()[0]
-    drawn = pgcjax(*line, "--figure", "designs.svg")
+    drawn = pgcjax(*line, "-o", "designs.svg")
     assert drawn.err.endswith("pgcjax: wrote designs.svg\n")
     assert "utility, stop" in (here / "designs.svg").read_text()
 

@@ -96,19 +96,16 @@ def test_measures(pgcjax):
     done = pgcjax("measures", "pgc(p=0.8)")
     assert done.code == 0 and done.out.startswith("PGC(p=0.8,depth=1000,")
     assert re.search(r"^  p=0\.8: persistence, ", done.out, re.MULTILINE)
-    done = pgcjax("measures", "--as", "ir_measures")
+    done = pgcjax("measures", "ir_measures")
     assert (done.code, done.err, done.out.splitlines()) == (0, "", [*ir_names.lines()])
     assert re.search(
         r"^ERR@10 +ERR\(gmax=4\)@10 +gdeval rounds", done.out, re.MULTILINE
     )
     assert re.search(r"^Compat +≠ +looks as deep as", done.out, re.MULTILINE)
-    assert pgcjax("measures", "PGC", "--as", "ir_measures").err == (
-        "pgcjax: error: --as lists all measures: leave NAME out\n"
-    )
     asked = "--qrels", "qrels.txt", "-m", "ERR@20", "-m", "AP", "run.txt"
     assert pgcjax("evaluate", *asked).err.splitlines()[0] == (
         "pgcjax: warning: ERR@20 of ir_measures is ERR(gmax=4)@20 here. `pgcjax "
-        "measures --as ir_measures` lists all"
+        "measures ir_measures` lists all"
     )
     for name, known in catalogue().items():  # those that need a cutoff, too
         done = pgcjax("measures", name)
@@ -151,7 +148,7 @@ def test_demo(pgcjax, here):
 
 
 def test_simulate_makes_what_evaluate_takes(pgcjax, here):
-    small = "--queries 3 --runs 2 --documents 6 --depth 5 --rows 2 --columns 2"
+    small = "--queries 3 --runs 2 --documents 6 --depth 5 --grid 2,2"
     done = pgcjax("files", "simulate", "-o", "made", *shlex.split(small))
     assert done == (0, "", "pgcjax: wrote 2 runs and their judgments to made\n")
     done = pgcjax("files", "check", "--prefs", "made/preferences.csv", "made/runs")

@@ -1,5 +1,6 @@
 """What every verb has: an example, quiet, completion; and ends that are said."""
 
+import json
 import os
 import re
 import shlex
@@ -10,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+import pgcjax as package
 from pgcjax.cli import cli, main
 from pgcjax.cli.commands import HELP
 from pgcjax.cli.examples import EXAMPLES
@@ -116,3 +118,25 @@ def test_help_of_the_demo_needs_no_environment():
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Score the embedded demo collection")
     assert re.search(r"^  scripts/demo -o FILE ", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+def test_intents_and_grades_of_intents_are_told_apart(pgcjax, demo):
+    """One option takes both, in any order; an intent's table has no documents."""
+    line = ("evaluate", "runs", "-m", "DIN-nDCG@5", "--format", "json")
+    given = ("--intent-qrels", "diversity.qrels.txt", "--intent-qrels", "intents.csv")
+    done = pgcjax(*line, *given)
+    turned = pgcjax(*line, *given[2:], *given[:2])
+    assert done.code == turned.code == 0, done.err
+    judged = {"intent_qrels": "diversity.qrels.txt", "intents": "intents.csv"}
+    scores = package.evaluate("runs", **judged, measures="DIN-nDCG@5").mean()
+    rows = {row["run_id"]: row["DIN-nDCG@5"] for row in json.loads(done.out)["rows"]}
+    assert rows == scores["DIN-nDCG@5"].to_dict()
+    assert json.loads(turned.out)["rows"] == json.loads(done.out)["rows"]
+    assert "needs intents: give " in pgcjax(*line, *given[:2]).err
+
+
+def test_a_part_is_described_once(pgcjax, demo):
+    line = ("evaluate", "runs", "--prefs", "preferences.csv", "--dry-run", "-o", "s/")
+    done = pgcjax(*line, "--part", "1/4")
+    assert done.out.startswith("runs: about 2 in 2 units"), done.out

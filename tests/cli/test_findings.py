@@ -112,7 +112,7 @@ def test_measures_compared(pgcjax, here, scores):
 
 
 def test_agreement(pgcjax, here, scores):
-    done = pgcjax("measures", "agree", scores, "--tie-share", "0.2")
+    done = pgcjax("measures", "agree", scores, "--threshold", "20%")
     assert rows(done.out)[1][:2] == ["PGC", "Compat"]
     people = ["query_id,run_a,run_b,preference", "q101,reed,oak,1", "q102,oak,reed,-1"]
     (here / "people.csv").write_text("\n".join([*people, "q103,reed,sage,0\n"]))
@@ -182,12 +182,12 @@ def test_what_is_left_out_is_said_in_a_line(pgcjax, here, scores):
             "two files of scores are called s: rename o",
         ),
         (
-            "measures agree scores.parquet --tie-share lots",
-            "--tie-share lots: expected a share",
+            "measures agree scores.parquet --threshold lots%",
+            "--threshold lots%: expected a difference",
         ),
         (
-            "measures agree scores.parquet --tie-share .２",
-            "--tie-share .２: expected a share",
+            "measures agree scores.parquet --threshold .２%",
+            "--threshold .２%: expected a difference",
         ),
         (
             "compare scores.parquet -m PGC --seed １",

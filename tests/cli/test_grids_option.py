@@ -1,4 +1,4 @@
-"""evaluate --grids: image grids, with all that jobs of other runs have."""
+"""evaluate --run-format grids: image grids, with all that jobs of other runs have."""
 
 import pytest
 
@@ -6,7 +6,7 @@ import pgcjax as package
 from pgcjax.engine import plan
 from pgcjax.reporting.progress import ProgressDisplay
 
-JUDGED = ("--prefs", "preferences.csv", "--grids", "grid.csv")
+JUDGED = ("--prefs", "preferences.csv", "--run-format", "grids", "grid.csv")
 MEASURES = ("-m", "ImagePGC", "-m", "PMR", "-m", "WR")
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 
@@ -19,18 +19,28 @@ def test_image_grids(pgcjax, here):
     votes = ("--prefs", "votes.txt", "--prefs-format", "luo")
     (here / "votes.txt").write_text("q1 A B\n")
     done = pgcjax(
-        "evaluate", *votes, "-m", "ImagePGC", "-m", "PMR", "--grids", "grids.csv"
+        "evaluate",
+        *votes,
+        "-m",
+        "ImagePGC",
+        "-m",
+        "PMR",
+        "--run-format",
+        "grids",
+        "grids.csv",
     )
     assert done.code == 0, done.err
     lines = done.out.splitlines()
     assert {"left\tPMR\tall\t1.0000", "right\tPMR\tall\t0.0000"} < set(lines)
-    for option in (("--order", "rank"), ("--name-by", "file"), ("--run-format", "csv")):
-        wrong = pgcjax("evaluate", *votes, "--grids", *option, "grids.csv")
+    for option in (("--order", "rank"), ("--name-by", "file")):
+        wrong = pgcjax(
+            "evaluate", *votes, "--run-format", "grids", *option, "grids.csv"
+        )
         assert wrong.code == 2 and wrong.err.count("\n") == 1
-        assert "leave out --run-format, --name-by, --order" in wrong.err
+        assert "leave out --name-by and --order" in wrong.err
     (here / "votes.txt").write_text("q1\tA,B\t-2\t-1\t1\n")
     votes = ("--prefs", "votes.txt", "--prefs-format", "xie")
-    done = pgcjax("evaluate", *votes, "-m", "PMR", "--grids", "grids.csv")
+    done = pgcjax("evaluate", *votes, "-m", "PMR", "--run-format", "grids", "grids.csv")
     assert "left\tPMR\tall\t1.0000" in done.out.splitlines()
     checked = pgcjax("files", "check", "grids.csv")
     about = "2 grids of 2-2 images in 1-2 rows of up to 2 columns"

@@ -49,7 +49,7 @@ def test_shown_escaped_and_stored_as_they_are(pgcjax, here, scored):
         done = pgcjax(*line.split())
         assert shown(done.out + done.err) == count, done
     assert pgcjax("report", "s.csv", "-o", "r.html").code == 0
-    assert pgcjax("report", "s.csv", "-o", "r.md", "--figures", "f").code == 0
+    assert pgcjax("report", "s.csv", "-o", "r.md", "--figures", "pdf").code == 0
     page = (here / "r.html").read_text()
     assert not BAD & {*page, *(here / "r.md").read_text()}
     assert min(page.count(name) for name in RUNS.values()) > 0

@@ -70,6 +70,15 @@ def test_orders_of_ties_are_scored_in_parts_and_verified(pgcjax, demo):
             "memory 'lots': expected a size such as 2GB or 500MB",
         ),
         (
+            "evaluate --qrels qrels.txt runs --distributed 2/2@localhost:1,0.2",
+            "--distributed 2/2@localhost:1: process 1 of 2 did not answer at "
+            "localhost:1 within 0.2 s (HOW,SECONDS)",
+        ),
+        (
+            "evaluate --qrels qrels.txt runs --distributed auto,soon",
+            "--distributed auto,soon: 'soon' is not a valid float.",
+        ),
+        (
             "evaluate --qrels qrels.txt runs --distributed 5",
             "--distributed 5: expected auto, or I/N@HOST:PORT such as 1/4@node0:8476",
         ),

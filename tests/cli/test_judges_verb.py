@@ -73,7 +73,15 @@ def test_orders_and_a_file_are_those_of_python(pgcjax, here):
     swaps = swaps[(swaps["judge_a"] == "j1") & (swaps["judge_b"] == "j3")]
     assert json.loads(done.out)["rows"] == swaps.to_dict("records")
     done = pgcjax(
-        "judgments", "compare", RUNS, "--prefs", PREFS, "--show", "runs", "--float32"
+        "judgments",
+        "compare",
+        RUNS,
+        "--prefs",
+        PREFS,
+        "--show",
+        "runs",
+        "--order",
+        "trec-float32",
     )
     assert [row[:4] for row in rows(done.out)[1:]] == [
         [str(cell) for cell in row]
@@ -183,8 +191,9 @@ def test_calls_that_cannot_be_meant(pgcjax, here):
             "NAME=FILE)",
         ),
         (
-            ("--prefs", PREFS, "--float32", "--order", "rank"),
-            "float32 rounds scores, and order=rank takes none: leave it out",
+            ("--prefs", PREFS, "--order", "rank-float32"),
+            "Invalid value for '--order': 'rank-float32' is not one of 'trec', "
+            "'clarke', 'rank', 'trec-float32', 'clarke-float32'.",
         ),
         (("--source", "x.csv"), "--source x.csv: expected NAME=FILE"),
         (
@@ -206,7 +215,7 @@ def test_calls_that_cannot_be_meant(pgcjax, here):
         ),
         (
             ("--prefs", PREFS, "-m", "PGC,wpref"),
-            "judges are compared by one measure: name one",
+            "compare takes one measure, not 2",
         ),
         (
             ("--prefs", PREFS, "--coefficient", "rho"),

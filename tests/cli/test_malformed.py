@@ -327,7 +327,7 @@ OPTIONS = {
         "Invalid value for '--verify': 2.0 is not in the range 0<=x<=1."
     ),
     "--prefs prefs.txt run.txt --order best": (
-        "Invalid value for '--order': 'best' is not one of 'trec', 'clarke', 'rank'."
+        "Invalid value for '--order': 'best' is not one of 'trec', 'clarke', 'rank', …"
     ),
     "--prefs prefs.txt run.txt --missing x": (
         "Invalid value for '--missing': 'x' is not one of 'zero', 'skip', 'error'."

@@ -9,7 +9,7 @@ import pytest
 
 HEAD = "query_id,intent_id,probability,kind\n"
 BOTH = "--intent-qrels {0} run.txt -m I-rec@5"
-KINDS = "--intent-qrels iq.txt --intents {0} run.txt -m D-Q@5"
+KINDS = "--intent-qrels iq.txt --intent-qrels {0} run.txt -m D-Q@5"
 AFTER = "--qrels qrels.txt --context {0} run.txt -m CCG@5"
 
 CASES = {
@@ -97,7 +97,8 @@ CASES = {
         "such as alpha_nDCG@20; `pgcjax measures` lists them"
     ),
     ("--intent-qrels {0} run.txt -m P+Q@5", "x.txt", "q1 i a 1\n"): (
-        "P+Q@5 needs intents: give intents=…, or --intents FILE on the command line"
+        "P+Q@5 needs intents: give intents=…, or a table of them as --intent-qrels "
+        "FILE on the command line"
     ),
     ("--qrels {0} run.txt -m CCG@5", "x.txt", "q1 0 a 3\n"): (
         "CCG@5 needs context: give context=…, or --context FILE on the command line"

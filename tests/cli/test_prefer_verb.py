@@ -47,7 +47,7 @@ def test_all_pairs_and_a_file_at_full_precision(pgcjax, here, found):
 
 
 def test_queries_stand_before_the_mean(pgcjax, found):
-    done = pgcjax(*CALL, "-m", "lexirecall", "-q")
+    done = pgcjax(*CALL, "-m", "lexirecall", "--show", "queries")
     assert done.code == 0, done.err
     head, *values = rows(done.out)
     assert head == ["run_a", "run_b", "measure", "query_id", "preference"]
@@ -63,7 +63,7 @@ def test_what_is_shown(pgcjax, found):
         assert done.code == 0, done.err
         return rows(done.out)
 
-    head, *order = printed("--show", "runs", "--by", "mc4", "--resamples", "50")
+    head, *order = printed("--show", "mc4", "--resamples", "50")
     expected = found.order(by="mc4", resamples=50)
     assert head == ["measure", *expected]
     assert [row[1] for row in order[:8]] == expected.run_id.tolist()
@@ -108,16 +108,8 @@ def test_preferences_of_people_beside_each_other(pgcjax):
     ("line", "said"),
     [
         ("", "no judgments: give qrels=…, preferences=… or intent_qrels=…; --qrels"),
-        (
-            "--qrels qrels.txt -m RPP -q --show runs",
-            "-q works with --show pairs, not with runs",
-        ),
-        (
-            "--qrels qrels.txt -m RPP -q --format csv",
-            "-q prints each query as text, which",
-        ),
         ("--qrels qrels.txt --show wins", "--show wins takes one measure: name one"),
-        ("--qrels qrels.txt --by x", "Invalid value for '--by': 'x' is not one of"),
+        ("--qrels qrels.txt --show x", "Invalid value for '--show': 'x' is not one of"),
         ("--qrels qrels.txt -m RPP(weight=1)", "weight=1: expected one of uniform"),
         ("--qrels none.txt", "none.txt: no such file or folder. Check the path."),
         ("--qrels qrels.txt -o x.trec", "x.trec: the suffix of an output file is one"),

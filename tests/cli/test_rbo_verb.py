@@ -13,6 +13,7 @@ from pgcjax.datasets.files import demo_folder
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 RUNS = demo_folder() / "runs"
 NAME = "RBO(p=0.9,variant=ext,ties=a)"
+NAMED = "RBO(p=0.5,variant=min,ties=broken,depth=10)"
 
 
 def rows(text: str) -> list[list[str]]:
@@ -49,21 +50,16 @@ def test_queries_runs_against_others_and_conventions(pgcjax):
         one,
         "--against",
         str(RUNS),
-        "-p",
-        "0.5",
-        "--ties",
-        "broken",
+        "-m",
+        NAMED,
     ]
-    done = pgcjax(*line, "--variant", "min", "--order", "clarke", "--depth", "10", "-q")
+    done = pgcjax(*line, "--order", "clarke", "-q")
     assert done.code == 0, done.err
     head, *values = rows(done.out)
     assert head == ["run_a", "run_b", "measure", "query_id", "value"]
     options = {"p": 0.5, "ties": "broken", "variant": "min", "depth": 10}
     found = package.rankings.rbo(one, RUNS, order="clarke", **options)
-    assert {v[2] for v in values} == {
-        "RBO(p=0.5,variant=min,ties=broken,depth=10)",
-        found.measure,
-    }
+    assert {v[2] for v in values} == {NAMED, found.measure}
     means = {v[1]: v[4] for v in values if v[3] == "all"}
     assert means == {m.run_b: f"{m.mean:.4f}" for m in found.mean().itertuples()}
     assert len(values) == len(found.table) + 8
@@ -95,24 +91,32 @@ def test_missing_queries(pgcjax, here):
             "run 'one' is the only one. Give another run to compare",
         ),
         (
-            "rankings rbo run.txt two.txt -p 1",
+            "rankings rbo run.txt two.txt -m RBO(p=1)",
             "p=1.0: expected a number above 0 and below 1",
         ),
         (
-            "rankings rbo run.txt two.txt -p x",
-            "Invalid value for '-p': 'x' is not a valid",
+            "rankings rbo run.txt two.txt -m RBO(p=x)",
+            "-m RBO(p=x): 'x' is not a valid float",
         ),
         (
-            "rankings rbo run.txt two.txt --variant low",
-            "Invalid value for '--variant': 'low'",
+            "rankings rbo run.txt two.txt -m RBO(variant=low)",
+            "-m RBO(variant=low): 'low' is not one of",
         ),
         (
-            "rankings rbo run.txt two.txt --ties c",
-            "Invalid value for '--ties': 'c' is not one",
+            "rankings rbo run.txt two.txt -m RBO(ties=c)",
+            "-m RBO(ties=c): 'c' is not one of 'w'",
         ),
         (
-            "rankings rbo run.txt two.txt --depth 0",
+            "rankings rbo run.txt two.txt -m RBO(depth=0)",
             "depth=0: expected a whole number from 1 up",
+        ),
+        (
+            "rankings rbo run.txt two.txt -m RBO(q=1)",
+            "RBO has no parameter 'q'; it has p, variant, ties, depth",
+        ),
+        (
+            "rankings rbo run.txt two.txt -m AP",
+            "-m AP: expected RBO, such as RBO(p=0.8,ties=b)",
         ),
         (
             "rankings rbo run.txt two.txt -o x.trec",

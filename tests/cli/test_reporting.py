@@ -65,21 +65,23 @@ def test_markdown_and_figures_replace_older_ones(pgcjax, here, scores):
     boards = {j: {"keep": Board(["q1"], np.eye(2)[i, :, None])} for i, j in FLIPPED}
     about = {"measure": "PGC", "flips": "keep"}
     JudgeOrders(about, run_ids=["x", "y"], boards=boards, flipped={}).save("judges.csv")
-    line = ["report", scores, "-o", "page.md", *FAST, "--figures", "new/figures"]
+    line = ["report", scores, "-o", "page.md", *FAST]
     line += ["--judges", "judges.csv"]
-    line += ["--figure-format", "png", "--figure-format", "pdf"]
+    line += ["--figures", "png", "--figures", "pdf=new/figures"]
     done = pgcjax(*line, "--title", "Mine", "-m", "Compat")
     assert done.code == 0, done.err
     lines = done.err.splitlines()
-    assert lines[-2:] == [
+    assert lines[-3:] == [
         "pgcjax: wrote page.md",
+        "pgcjax: wrote 2 figures to page-figures",
         "pgcjax: wrote 2 figures to new/figures",
     ]
     first = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
     names = ["leaderboard-1", "differences-1"]
     for name in names:
         assert first[here / "page-figures" / f"{name}.svg"].startswith(b"<?xml")
-        pdf, png = (first[here / f"new/figures/{name}.{k}"] for k in ("pdf", "png"))
+        pdf = first[here / f"new/figures/{name}.pdf"]
+        png = first[here / f"page-figures/{name}.png"]
         wide = 3.3  # inches: points in .pdf, 600 pixels each in .png
         box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ", pdf)
         assert box and float(box[1]) == pytest.approx(72 * wide)
@@ -147,7 +149,7 @@ def test_help_of_what_a_run_lacks(pgcjax, here, demo_scores):
     ("line", "said"),
     [
         ("scores.parquet", "Missing option '-o' / '--output'."),
-        ("-o page.md", "Missing argument 'SCORES…', or --judgments FILE."),
+        ("-o page.md", "Missing argument 'SCORES…', or --prefs FILE."),
         ("none.csv -o page.md", "none.csv: cannot read it: No such file or directory"),
         (
             "scores.parquet -o page.pdf",
@@ -158,8 +160,8 @@ def test_help_of_what_a_run_lacks(pgcjax, here, demo_scores):
         ("scores.parquet -o p.md --alpha 5", "alpha=5.0: expected a level between 0"),
         ("scores.parquet -o p.md --top 0", "the table of queries shows 1 run or more"),
         ("scores.parquet -o p.md --resamples 3", "resamples=3: no p can be below 0.05"),
-        ("scores.parquet -o p.md --figures run.txt", "run.txt: is no folder"),
-        ("x -o p.md --figure-format svg", "--figure-format needs --figures DIR"),
+        ("scores.parquet -o p.md --figures pdf=run.txt", "run.txt: is no folder"),
+        ("x -o p.md --figures gif", "--figures gif: expected one of pdf, svg, png"),
         ("one.csv -o p.md", "scores: holds 1 run to compare. At least 2 runs and 2 "),
         ("query.csv -o p.md", "scores: holds 1 query to compare. At least 2 runs and "),
         ("bad.csv -o p.md", "bad.csv:3: "),

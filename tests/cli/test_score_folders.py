@@ -11,7 +11,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import pgcjax as package
-from pgcjax.cli.score_folders import PartFolder
+from pgcjax.cli.targets import PartFolder
 from pgcjax.datasets.files import demo_folder
 from pgcjax.engine import plan
 from pgcjax.engine.distributed import start

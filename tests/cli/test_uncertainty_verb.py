@@ -139,7 +139,11 @@ def test_what_is_left_out_is_as_in_python(pgcjax, demo):
             leave_out=leave_out,
             pool_depth=depth,
         )
-        line = (*JUDGED, "--leave-out", leave_out, "--pool-depth", str(depth))
+        line = (
+            *JUDGED,
+            "--leave-out",
+            leave_out if leave_out == "judges" else f"runs@{depth}",
+        )
         line = (*line, "--pairs-output", "pairs.csv", "-o", "scores.csv")
         done = pgcjax(*line, "--format", "csv")
         assert done.code == 0, done.err
@@ -208,7 +212,15 @@ LEFT = ("--leave-out", "judges")
             )
         ),
         (
-            (*LEFT, "--pool-depth", "0"),
+            ("--leave-out", "runs@x"),
+            "--leave-out runs@x: 'x' is not a valid integer.",
+        ),
+        (
+            ("--leave-out", "judges@5"),
+            "--leave-out judges@5: expected judges, runs, or runs@K",
+        ),
+        (
+            ("--leave-out", "runs@0"),
             "pool_depth=0: expected a whole number, 1 or more",
         ),
         (

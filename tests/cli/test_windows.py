@@ -101,7 +101,7 @@ def test_every_module_and_commands_run_without_what_windows_lacks(tmp_path):
         ["compare", "scores.parquet", "-m", "PGC"],
         ["report", "demo.csv", "-o", "page.html"],
         ["ask", "start", "qrels.txt", "--k", "1", "-o", "state"],
-        ["ask", "judge", "state", "--judge-command", f"{python} judge.py"],
+        ["ask", "judge", "state", f"{python} judge.py"],
         ["ask", "finish", "state", "-o", "grades.csv"],
     ]
     (tmp_path / "lines").write_text("\n".join(map("\t".join, lines)), encoding="utf-8")

@@ -69,7 +69,7 @@ def test_readme_names_the_options_that_were_used(tmp_path):
     texts = written(replace(SMALL, pairs=4, seed=7), tmp_path / "made")
     assert (
         "pgcjax files simulate -o DIR --queries 3 --documents 6 --runs 3 --depth 5 "
-        "--rows 2 --columns 2 --pairs 4 --seed 7\n"
+        "--pairs 4 --grid 2,2 --seed 7\n"
     ) in texts["README.md"].decode()
 
 

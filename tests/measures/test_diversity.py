@@ -279,7 +279,9 @@ def test_without_a_table_of_intents_they_are_uniform():
 
 @pytest.mark.parametrize("measure", ["DIN-nDCG@5", "DIN#-Q", "P+Q", "P+Q#", "EfP@5"])
 def test_kinds_of_intents_are_asked_for(measure):
-    with pytest.raises(UsageError, match="needs intents: give .*--intents FILE"):
+    with pytest.raises(
+        UsageError, match="needs intents: give .*a table of them as --intent-qrels"
+    ):
         pgcjax.evaluate(FIGURE_RUN, intent_qrels=FIGURE, measures=measure)
 
 

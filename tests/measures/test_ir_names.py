@@ -19,7 +19,7 @@ NEAREST |= {"nERR_IA@10": "nERR-IA@10"}
 ROUNDED = {"ERR@10", "nDCG(dcg='exp-log2')@10"}  # by gdeval, which is in Perl
 LENGTH = 20  # of each run: more documents than any ideal ranking has
 KEYS = ["run_id", "query_id"]
-LISTS = "`pgcjax measures --as ir_measures` lists all"
+LISTS = "`pgcjax measures ir_measures` lists all"
 
 
 def made_up() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:

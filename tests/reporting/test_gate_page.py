@@ -1,5 +1,6 @@
 """The page of a gate: its decision, its queries, and documents that explain them."""
 
+import json
 import re
 from pathlib import Path
 
@@ -71,12 +72,14 @@ def gate(*line: str) -> int:
 def test_two_runs_and_judgments_are_enough(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     elder, rose = (str(DEMO / "runs" / f"{name}.txt") for name in ("elder", "rose"))
-    line = [*LINE[:2], "--margin", "0.02", "--page", "why.md"]
+    line = [*LINE[:2], "--margin", "0.02", "-o", "why.md", "-o", "d.json"]
     assert gate(elder, "--against", rose, *line) == 4
     printed = capsys.readouterr()
     page = Path("why.md").read_text(encoding="utf-8")
+    decided = json.loads(Path("d.json").read_text(encoding="utf-8"))
     scores = pgcjax.evaluate([elder, rose], preferences=LINE[1])
     expected = pgcjax.gate(scores, "elder", "rose", margin=0.02)
+    assert decided["pgcjax"]["why"] == expected.why
     assert expected.why in printed.err and f"\n{expected.why}.\n" in page
     explained = re.findall(r"## Query (\S+): (\S+) by PGC", page)
     worst = expected.queries[:3]
@@ -93,7 +96,7 @@ def test_two_runs_and_judgments_are_enough(tmp_path, monkeypatch, capsys):
         (["runs", "--against", "runs/oak.txt", *LINE], "expected one run, found 8"),
         (["runs/oak.txt", "runs/elm.txt", "--against", "x", *LINE], "give one run and"),
         (["qrels.txt", "--against", "x", "--margin", "1"], "Missing option '--run'"),
-        (["qrels.txt", "--against", "x", *LINE[2:], "--page", "why.pdf"], "why.pdf"),
+        (["qrels.txt", "--against", "x", *LINE[2:], "-o", "why.pdf"], "why.pdf"),
     ],
 )
 def test_wrong_calls_are_named(line, message, monkeypatch, capsys):

@@ -182,8 +182,8 @@ def test_judgments_and_runs_beside_scores(tmp_path):
     asked = findings.queries, findings.runs
     read = judged_queries.read(*asked, preferences, qrels, read_runs(runs))
     assert [len(graph) for graph in read.graphs] == [3, 0, 2]
-    assert read.edges().tolist() == [[0, 1, 1], [0, 2, 1], [1, 0, 2], [3, 4, 1]]
-    assert read.counts(read.edges()) == {
+    assert read.edges.tolist() == [[0, 1, 1], [0, 2, 1], [1, 0, 2], [3, 4, 1]]
+    assert read.counts() == {
         "documents": [3, 0, 2],
         "judgments": [4, 0, 1],
         "pairs": [2, 0, 1],
@@ -191,7 +191,7 @@ def test_judgments_and_runs_beside_scores(tmp_path):
         "in cycles": [2, 0, 0],
         "largest part": [2, 0, 0],
     }
-    parts = read.parts()
+    parts = read.parts
     assert parts[0] == parts[1] and len({*parts.tolist()}) == 4
     np.testing.assert_array_equal(read.grades, [2, np.nan, np.nan, np.nan, 0.5])
     assert read.run_ids == ["run000", "run002"]

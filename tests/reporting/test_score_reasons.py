@@ -146,8 +146,8 @@ def test_edges_that_follow_from_chains_are_found():
         for name, size, wins in (("q1", 5, chain), ("q2", 4, cycle))
     ]
     judged = JudgedQueries(graphs, np.full(9, np.nan))
-    edges = judged.edges()
-    direct = {tuple(edge[:2]) for edge in edges[judged.direct(edges)].tolist()}
+    edges = judged.edges
+    direct = {tuple(edge[:2]) for edge in edges[judged.direct()].tolist()}
     assert direct == {
         (0, 1),
         (1, 2),

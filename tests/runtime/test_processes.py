@@ -106,14 +106,13 @@ def test_whoever_does_not_come_ends_the_wait_of_all():
     with ThreadPoolExecutor(2) as pool:
         said = list(pool.map(one, (f"1/3{here}", f"2/3{here}")))
     late = "process 3 of 3 did not join"
-    assert said[0] == f"{late} within 0.5 s (--distributed-timeout)"
+    assert said[0] == f"{late} within 0.5 s (HOW,SECONDS)"
     assert said[1] in (
         late,
-        "not all of 3 processes joined within 0.5 s (--distributed-timeout)",
+        "not all of 3 processes joined within 0.5 s (HOW,SECONDS)",
     )
     assert one(f"2/2@127.0.0.1:{port}") == (
-        f"process 1 of 2 did not answer at 127.0.0.1:{port} within 0.5 s "
-        "(--distributed-timeout)"
+        f"process 1 of 2 did not answer at 127.0.0.1:{port} within 0.5 s (HOW,SECONDS)"
     )
 
 
@@ -165,7 +164,9 @@ def test_mistakes(how, said):
         start(how)
     assert str(error.value).startswith(f"--distributed {how}: {said}")
     assert time.monotonic() - began < 20  # nobody was waited for
-    with pytest.raises(UsageError, match=r"timeout=-1 \(--distributed-timeout on the"):
+    with pytest.raises(
+        UsageError, match=r"timeout=-1 \(--distributed HOW,SECONDS on the"
+    ):
         start("1/1@localhost:1", -1)
 
 
