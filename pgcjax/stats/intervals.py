@@ -46,42 +46,25 @@ def critical_value(largest: Float64[np.ndarray, " resamples"], alpha: float) -> 
     return float(largest[len(largest) - 1 - most])
 
 
-def twice_below(
+def _twice_below(
     drawn: Float64[np.ndarray, "pairs resamples"],
-    observed: Float64[np.ndarray, "pairs 1"],
-    slack: float | Float64[np.ndarray, "pairs 1"],
+    observed: Float64[np.ndarray, "pairs 1"] | float,
 ) -> Int64[np.ndarray, " pairs"]:
-    """Count the resamples below what was observed twice, those equal to it once.
-
-    Args:
-        drawn: the statistic in each resample.
-        observed: the statistic of the queries as they are.
-        slack: values of it are equal if they differ by no more.
-    """
+    """Count the resamples below what was observed twice, those equal to it once."""
+    slack = NOISE * np.abs(drawn).max(1, initial=0, keepdims=True)
     return (drawn < observed - slack).sum(1) + (drawn <= observed + slack).sum(1)
 
 
-def bias_corrected(
-    levels: Float64[np.ndarray, "2 #pairs"],
-    below: Int64[np.ndarray, " pairs"],
-    resamples: int,
-    w: Float64[np.ndarray, "pairs queries"],
-) -> Float64[np.ndarray, "2 pairs"]:
-    """Correct levels of percentiles for bias and acceleration.
+def bias_of(
+    observed: OfPairs, drawn: Float64[np.ndarray, "pairs resamples"]
+) -> OfPairs:
+    """Return the normal quantile of the share of resamples below what was observed.
 
-    Args:
-        levels: of the lower and the upper bound.
-        below: what `twice_below` counts.
-        resamples: how many there are.
-        w: how much more than others each query adds to the statistic, in any unit.
+    A bias that no resample can show is not infinite.
     """
-    share = below / (2 * resamples)
-    least = 1 / (2 * resamples)  # a bias that no resample can show is not infinite
-    bias = ndtri(np.clip(share, least, 1 - least))
-    spread = (w * w).sum(1) ** 1.5
-    acceleration = (w**3).sum(1) / (6 * np.where(spread > 0, spread, 1.0))
-    moved = bias + ndtri(levels)
-    return ndtr(bias + moved / (1 - acceleration * moved))
+    count = 2 * drawn.shape[1]
+    share = _twice_below(drawn, observed[:, None]) / count
+    return ndtri(np.clip(share, 1 / count, 1 - 1 / count))
 
 
 def of_replicates(
@@ -107,10 +90,8 @@ def of_replicates(
     """
     levels = np.full((2, len(observed)), [[alpha / 2], [1 - alpha / 2]])
     if interval == "bc":
-        slack = NOISE * np.abs(drawn).max(1, initial=0, keepdims=True)
-        none = np.zeros((len(observed), 1))  # acceleration
-        below = twice_below(drawn, observed[:, None], slack)
-        levels = bias_corrected(levels, below, drawn.shape[1], none)
+        bias = bias_of(observed, drawn)
+        levels = ndtr(bias + (bias + ndtri(levels)))
     ascending = np.sort(drawn, axis=1)
     low, high = (quantile(ascending, level) for level in levels)
     return moved_ends(low, high, observed, drawn.mean(1), interval)
@@ -146,13 +127,9 @@ def share_above(
         drawn = drawn + (observed - drawn.mean(1))[:, None]
     elif interval == "basic":
         drawn = 2 * observed[:, None] - drawn
-    slack = NOISE * np.abs(drawn).max(1, initial=0, keepdims=True)
-    count = 2 * drawn.shape[1]
-    share = 1 - twice_below(drawn, np.zeros((len(drawn), 1)), slack) / count
+    share = 1 - _twice_below(drawn, 0.0) / (2 * drawn.shape[1])
     if interval == "bc":
-        below = twice_below(drawn, observed[:, None], slack)
-        bias = ndtri(np.clip(below / count, 1 / count, 1 - 1 / count))
-        share = ndtr(ndtri(share) + 2 * bias)
+        share = ndtr(ndtri(share) + 2 * bias_of(observed, drawn))
     return share
 
 
@@ -311,42 +288,23 @@ def _largest(
     if place < 1:
         return np.full((kinds, count), np.inf)
     largest = np.empty((kinds, count))
-    width = max(values.shape[1], resample.BLOCK)
-    rows = max(1, _NEAR // width)
+    rows = max(1, _NEAR // max(values.shape[1], resample.BLOCK))
     most = max(rows, budget // (8 * kinds * (place + resample.BLOCK)) // rows * rows)
+
+    def merged(best: Statistics, block: slice, weights: np.ndarray) -> Statistics:
+        z = values[pairs[0][block]] - values[pairs[1][block]]
+        both = np.concatenate([best, statistics(z, weights)], axis=2)
+        return np.partition(both, -place, axis=2)[..., -place:].copy()
+
     for start in range(0, count, most):
         stop = min(start + most, count)
         blocks = [slice(k, min(k + rows, stop)) for k in range(start, stop, rows)]
-        best: list[Statistics | None] = [None] * len(blocks)
-
-        def merged(
-            block: slice, best: Statistics | None, weights: np.ndarray
-        ) -> Statistics:
-            z = values[pairs[0][block]] - values[pairs[1][block]]
-            return _merged(best, statistics(z, weights), place)
-
+        best = [np.full((kinds, b.stop - b.start, place), -np.inf) for b in blocks]
         with ThreadPoolExecutor(resample.workers()) as pool:
             for weights in drawn():
-                best = [*pool.map(merged, blocks, best, [weights] * len(blocks))]
-        for block, of_block in zip(blocks, best, strict=True):
-            assert of_block is not None
-            largest[:, block] = of_block.min(2)
+                best = [*pool.map(merged, best, blocks, [weights] * len(blocks))]
+        largest[:, start:stop] = np.concatenate(best, axis=1).min(2)
     return largest
-
-
-def _merged(best: Statistics | None, part: Statistics, place: int) -> Statistics:
-    """Find the `place` largest statistics of each pair so far, and of a new part."""
-    if best is not None and best.shape[2] == place:
-        # Most blocks of resamples have nothing larger for most pairs.
-        kind, row = np.nonzero(part.max(2) > best.min(2))
-        both = np.concatenate([best[kind, row], part[kind, row]], axis=1)
-        best[kind, row] = np.partition(both, -place, axis=1)[:, -place:]
-        return best
-    if best is not None:
-        part = np.concatenate([best, part], axis=2)
-    if part.shape[2] > place:
-        part = np.partition(part, -place, axis=2)[..., -place:].copy()
-    return part
 
 
 def wilcoxon(values: Values, pairs: RunPairs, p: OfPairs, level: Fraction) -> Ends:

@@ -212,7 +212,8 @@ class Stop(Exception):
 
 
 @pytest.mark.parametrize("test", ["max-t", "bootstrap", "permutation", "tukey"])
-def test_a_stopped_sweep_goes_on(test, tmp_path):
+def test_a_stopped_sweep_goes_on(test, tmp_path, monkeypatch):
+    monkeypatch.setattr(procedures, "SAVE_EVERY", 0.0)
     values, pairs, folder = scores(7, 4, 30), tests.all_pairs(4), tmp_path / "work"
 
     def stop(stage, done, total):
@@ -227,7 +228,6 @@ def test_a_stopped_sweep_goes_on(test, tmp_path):
             resamples=resamples,
             seed=seed,
             journal=folder,
-            save_every=0.0,
             progress=progress,
         )
 
