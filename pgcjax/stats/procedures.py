@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float64, Real
+from jaxtyping import Bool, Float64
 
 from pgcjax._version import __version__
 from pgcjax.errors import Progress, UsageError, check_choice
@@ -267,39 +267,28 @@ def run(
     same = tests.identical(values, pairs)  # of these p is 1
     exact = test == "permutation" and 2**queries <= max(count, 2**_ENUMERATED)
     statistic = _statistic(values, pairs, test, seed, memory_limit(memory), exact, same)
-    identity = {"version": __version__, "test": test, "seed": seed, "exact": exact}
     saved = None
     if journal is not None:
-        arrays = (statistic.scores.values, *map(np.asarray, pairs))
-        data = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
-        saved = Checkpoint(journal, identity | {"scores": sha256(data).hexdigest()})
-    done, total = 0, np.zeros(len(same) if statistic.reach is None else 0)
-    if exact:
-        count = 2 ** (queries - 1)
-    elif precision is not None:
-        count = _whole_blocks(count)  # which can be added to
-    state = saved.load(_STATE) if saved else None
-    if state and int(state["done"]) <= count:
-        done, total = int(state["done"]), state["total"]
-    while True:
-        total = _extended(statistic, total, done, count, progress, saved)
-        done, hits = count, _hits(statistic, total)
-        if exact:
-            p = np.where(same, 1.0, hits / count)
-            return Outcome(p, np.zeros_like(p), 2**queries)
-        p = np.where(same, 1.0, (1 + hits) / (1 + count))
-        variance = p * (1 - p)
-        if precision is None or variance.max(initial=0.0) / count <= precision**2:
-            break
-        needed = math.ceil(float(variance.max()) / precision**2)
-        count = _whole_blocks(max(needed, count + resample.BLOCK))
-    largest = None if statistic.reach is None else np.sort(total)
-    error = np.sqrt(variance / count)
-    return Outcome(p, error, count, False, largest, statistic.unit)
+        about = {"version": __version__, "test": test, "seed": seed, "exact": exact}
+        saved = _opened(journal, about, statistic.scores, pairs)
+    if not exact:
+        return _sampled(statistic, same, count, precision, progress, saved)
+    half = 2 ** (queries - 1)  # the other half mirrors these
+    hits = _extended(statistic, np.zeros(len(same)), 0, half, progress, saved)
+    p = np.where(same, 1.0, hits / half)
+    return Outcome(p, np.zeros_like(p), 2**queries)
 
 
-def _whole_blocks(resamples: int) -> int:
-    return -(-resamples // resample.BLOCK) * resample.BLOCK
+def _opened(
+    journal: str | os.PathLike,
+    about: dict[str, Any],
+    scores: resample.WholeScores,
+    pairs: RunPairs,
+) -> Checkpoint:
+    """Open the journal of a job, which depends on these scores and pairs."""
+    arrays = (scores.values, *map(np.asarray, pairs))
+    data = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
+    return Checkpoint(journal, about | {"scores": sha256(data).hexdigest()})
 
 
 @dataclass(frozen=True)
@@ -366,6 +355,38 @@ def _statistic(
     return _Statistic(scores, counts)
 
 
+def _sampled(
+    statistic: _Statistic,
+    same: Bool[np.ndarray, " pairs"],
+    count: int,
+    precision: float | None,
+    progress: Progress | None,
+    saved: Checkpoint | None,
+) -> Outcome:
+    """Resample until p is precise enough."""
+    if precision is not None:
+        count = _whole_blocks(count)  # which can be added to
+    done, total = 0, np.zeros(len(same) if statistic.reach is None else 0)
+    while True:
+        total = _extended(statistic, total, done, count, progress, saved)
+        hits = total
+        if statistic.reach is not None:
+            hits = count - np.searchsorted(np.sort(total), statistic.reach)
+        p = np.where(same, 1.0, (1 + hits) / (1 + count))
+        variance = p * (1 - p)
+        if precision is None or variance.max(initial=0.0) / count <= precision**2:
+            break
+        done, needed = count, math.ceil(float(variance.max()) / precision**2)
+        count = _whole_blocks(max(needed, count + resample.BLOCK))
+    largest = None if statistic.reach is None else np.sort(total)
+    error = np.sqrt(variance / count)
+    return Outcome(p, error, count, False, largest, statistic.unit)
+
+
+def _whole_blocks(resamples: int) -> int:
+    return -(-resamples // resample.BLOCK) * resample.BLOCK
+
+
 def _extended(
     statistic: _Statistic,
     total: Total,
@@ -376,6 +397,8 @@ def _extended(
 ) -> Total:
     """Go on, block by block, until there are so many resamples.
 
+    The first time, with what a journal has.
+
     Args:
         statistic: of the test.
         total: counts of pairs, or the one statistic of each resample, so far.
@@ -384,6 +407,9 @@ def _extended(
         progress: as of `run`.
         saved: where what is counted is kept.
     """
+    state = saved.load(_STATE) if saved and not done else None
+    if state and int(state["done"]) <= resamples:
+        done, total = int(state["done"]), state["total"]
     last_save = time.monotonic()
     first = done // resample.BLOCK
     for size, part in resample.block_results(statistic.block, first, resamples):
@@ -400,10 +426,3 @@ def _extended(
         if progress:
             progress("resampling", done, resamples)
     return total
-
-
-def _hits(statistic: _Statistic, total: Total) -> Real[np.ndarray, " pairs"]:
-    """Count, per pair, the resamples at least as extreme as what was observed."""
-    if statistic.reach is None:
-        return total
-    return len(total) - np.searchsorted(np.sort(total), statistic.reach)
