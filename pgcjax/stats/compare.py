@@ -210,7 +210,8 @@ def _tested(
     same = tests.identical(values, pairs)
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = np.where(same | (mean == 0), 0.0, mean / deviation)
-    low, high = _bounds(values, pairs, made, sampling["seed"], effort["memory"])
+    options = {"seed": sampling["seed"], "memory": effort["memory"]}
+    low, high = _bounds(values, pairs, made, (mean, deviation, same), **options)
     of_pairs = {"difference": mean, "low": low, "high": high}
     means, queries = values.mean(1), values.shape[1]
     spread, alpha = values.std(1, ddof=1), sampling["alpha"]
@@ -270,12 +271,23 @@ def _bounds(
     values: Values,
     pairs: RunPairs,
     made: Decision,
+    of_pairs: tuple[np.ndarray, np.ndarray, np.ndarray],
+    *,
     seed: int,
     memory: str | int | None,
 ) -> intervals.Ends:
-    """Compute the interval of each difference: 0 is outside exactly if p < level."""
+    """Compute the interval of each difference: 0 is outside exactly if p < level.
+
+    Args:
+        values: scores.
+        pairs: of runs.
+        made: which are significant.
+        of_pairs: mean and deviation of their differences, and whether they are equal.
+        seed: as of `compare`.
+        memory: likewise.
+    """
     outcome, level, test = made.outcome, made.level, made.test
-    mean, deviation = tests.moments(values, pairs)
+    mean, deviation, same = of_pairs
     if test in FAMILY:
         if outcome.largest is None or outcome.unit is None:
             half = tests.critical_difference(values, float(level))
@@ -283,9 +295,7 @@ def _bounds(
             critical = intervals.critical_value(outcome.largest, float(level))
             half = critical * outcome.unit
         # Of identical runs, the mean may be what rounding makes of 0.
-        half = np.where(
-            tests.identical(values, pairs), np.maximum(half, abs(mean)), half
-        )
+        half = np.where(same, np.maximum(half, abs(mean)), half)
         return mean - half, mean + half
     options: dict[str, Any] = {"resamples": outcome.resamples, "seed": seed}
     options |= {"level": level, "budget": min(2**28, memory_limit(memory) // 4)}
