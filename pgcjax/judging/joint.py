@@ -232,8 +232,7 @@ def fit_jointly(
             f"reliability is fitted for {MOST_SHARED} judges at most, anew in each "
             f"aspect, not for {model.shared - model.fixed}: name those that count"
         )
-    starts, peaks, done = model.starts(data), [], 0
-    at_rest = np.zeros(model.items)
+    starts, done = model.starts(data), 0
 
     def count_step() -> None:
         nonlocal done
@@ -243,9 +242,9 @@ def fit_jointly(
 
     # Changed so that all directions are as steep, as far as can be seen from the first
     # start.
-    root = _root(model.curved(starts[0], model.evaluate(starts[0], at_rest))[0])
-    for start in starts:
-        peaks.append(_climb(model, start, root, count_step))
+    at_rest = model.evaluate(starts[0], np.zeros(model.items))
+    root = _root(model.curved(starts[0], at_rest)[0])
+    peaks = [_climb(model, start, root, count_step) for start in starts]
     # Of equal maxima the first: what is found depends on the data alone.
     best = max(of.value for _, of in peaks)
     shared, top = next(x for x in peaks if x[1].value >= best - _EQUAL)
@@ -437,7 +436,8 @@ class _Model:
         program = setting.fits, local_device_count()
         sways = each - setting.ties - (setting.spread is None)
         values = np.append(of_all, 0.0)
-        for rows, items, where, shared in self._blocks:
+        for block in self._blocks:
+            rows, items, where, shared = block
             room, (sets, n) = len(rows.first), where.shape
             strength, there = np.zeros((room, n)), np.zeros((room, n), bool)
             strength[:sets] = np.where(where, strengths[items], 0.0)
@@ -447,15 +447,13 @@ class _Model:
             if moved and moved[0] < shared.shape[1]:
                 of_sets[:, moved[0]] += moved[1]
             tie = of_sets[:, sways] if setting.ties else np.zeros(room)
-            given = setting.spread
             spread = of_sets[:, each - 1]
-            if given is not None:
-                spread = np.full(room, np.log(given))  # infinite: its precision is 0
+            if setting.spread is not None:  # infinite: its precision is 0
+                spread = np.full(room, np.log(setting.spread))
             sway, looks = of_sets[:, :sways], of_sets[:, each:]
             point = Point(strength, sway, tie, spread, looks)
             shapes = rows.swayed.shape, n, shared.shape[1]
             make = partial(_parts, program, rows, (point, there))
-            block = SetBlock(rows, items, where, shared)
             yield Call(block, make, ("votes", program, shapes))
 
 

@@ -193,10 +193,6 @@ def _uncovered(
     return cycles
 
 
-class _TooManyError(Exception):
-    """A search came to its limit."""
-
-
 @dataclass(frozen=True)
 class OptimalOrders:
     """The orders of n documents that contradict the fewest judgments.
@@ -251,9 +247,7 @@ def optimal_orders(
     """
     net = net_wins(counts)
     search = _Search(net, heaviest_cycles(net), states, seconds)
-    try:
-        levels = search.levels()
-    except _TooManyError:
+    if (levels := search.levels()) is None:
         return None
     in_conflict = int(np.minimum(counts, counts.T).sum()) // 2
     sets, steps = _on_optimal_ways(levels)
@@ -292,26 +286,29 @@ class _Search:
         self.room = states
         self.end = time.monotonic() + seconds if seconds else np.inf
 
-    def levels(self) -> list[_Level]:
-        """Search with the least cost that may suffice, then with the next."""
-        most = self.least
+    def levels(self) -> list[_Level] | None:
+        """Search with the least cost that may suffice, then with the next.
+
+        Returns:
+            None at the limit of sets, or of time.
+        """
+        most, none = self.least, np.zeros(0, np.int64)
+        every = np.ones((1, len(self.net)), bool)
         while True:
             least_over = np.inf
-            levels = [self._start()]
+            levels = [_Level(every, np.zeros(1), (none, none, np.zeros(0)))]
             for _ in self.net:
                 level, over = self._next(levels[-1], most)
                 least_over = min(least_over, over)
                 if level is None:
                     break
                 levels.append(level)
+                self.room -= len(level.left)
+                if self.room < 0 or time.monotonic() > self.end:
+                    return None
             else:
                 return levels
             most = max(most + 1, np.ceil(least_over - NEAR))
-
-    def _start(self) -> _Level:
-        none = np.zeros(0, np.int64)
-        left = np.ones((1, len(self.net)), bool)
-        return _Level(left, np.zeros(1), (none, none, np.zeros(0)))
 
     def _next(self, level: _Level, most: float) -> tuple[_Level | None, float]:
         """Add a document to each set; also give the least cost that was too much."""
@@ -330,9 +327,6 @@ class _Search:
         _, first, target = np.unique(
             np.packbits(after, axis=1), axis=0, return_index=True, return_inverse=True
         )
-        self.room -= len(first)
-        if self.room < 0 or time.monotonic() > self.end:
-            raise _TooManyError
         target, cost = target.reshape(-1), cost[source, added]
         least = np.full(len(first), np.inf)
         np.minimum.at(least, target, cost)
