@@ -12,6 +12,7 @@ from pgcjax.io.result import Result
 from pgcjax.io.weights import whole_weights
 from pgcjax.judging.choices import STATES
 from pgcjax.judging.optimal_orders import heaviest_cycles, kept_orders, net_wins
+from pgcjax.judging.tally import directed
 from pgcjax.judging.votes import read_judgments
 from pgcjax.reference.pgc import greedy_ideal
 
@@ -98,18 +99,9 @@ def contradictions(
 
 def _edges(table: pd.DataFrame) -> pd.DataFrame:
     """Count how often each document is preferred to each other, queries ascending."""
-    table = table[table["other_doc_id"].notna() & (table["preference"] != 0)]
-    turned = (table["preference"] < 0).to_numpy()
-    doc, other = table["doc_id"].to_numpy(), table["other_doc_id"].to_numpy()
-    edges = pd.DataFrame(
-        {
-            "query_id": table["query_id"].to_numpy(),
-            "doc_id": np.where(turned, other, doc),
-            "other_doc_id": np.where(turned, doc, other),
-            "judgments": whole_weights(table, "contradictions"),
-        }
-    )
-    return edges.groupby(_EDGE, sort=True).agg({"judgments": "sum"}).reset_index()
+    votes = directed(table)
+    votes = votes.assign(judgments=whole_weights(votes, "contradictions"))
+    return votes.groupby(_EDGE, as_index=False).agg({"judgments": "sum"})
 
 
 def _contradicted_by_peel(counts: np.ndarray) -> int:
