@@ -6,7 +6,6 @@ that another process has found are on disk.
 
 import os
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -83,7 +82,10 @@ def heaviest_cycles(net: Int[np.ndarray, "n n"]) -> Cycles:
     Source: Grötschel, Jünger and Reinelt, On the acyclic subgraph polytope, 1985.
     """
     n = len(net)
-    tail, head, number = _in_cycles(net)
+    _, part = connected_components(net > 0, connection="strong")
+    tail, head = np.nonzero((net > 0) & (part[:, None] == part))  # edges on cycles
+    number = np.zeros(net.shape, np.int64)
+    number[tail, head] = np.arange(len(tail))
     weights = net[tail, head].astype(np.float64)
     cycles = dict.fromkeys(_triangles(net))
     dual, matrix = np.zeros(0), sparse.csr_array((0, len(tail)))
@@ -108,15 +110,6 @@ def heaviest_cycles(net: Int[np.ndarray, "n n"]) -> Cycles:
         row[list(cycle)] = True
     positive = dual > 1e-9
     return Cycles(members[positive], dual[positive])
-
-
-def _in_cycles(net: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Find the edges that are on a cycle; number them by their two vertices."""
-    _, part = connected_components(net > 0, connection="strong")
-    tail, head = np.nonzero((net > 0) & (part[:, None] == part))
-    number = np.zeros(net.shape, np.int64)
-    number[tail, head] = np.arange(len(tail))
-    return tail, head, number
 
 
 def _inside(
@@ -158,15 +151,15 @@ def _triangles(net: np.ndarray) -> list[tuple[int, ...]]:
     return cycles
 
 
-def _steps(cycle: tuple[int, ...]) -> list[tuple[int, int]]:
-    return list(zip(cycle, (*cycle[1:], cycle[0]), strict=True))
-
-
 def _incidence(
     cycles: list[tuple[int, ...]], number: np.ndarray, edges: int
 ) -> sparse.csr_array:
     """Find which cycle has which edge."""
-    pairs = [(i, *step) for i, cycle in enumerate(cycles) for step in _steps(cycle)]
+    pairs = [
+        (row, *step)
+        for row, cycle in enumerate(cycles)
+        for step in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
+    ]
     row, tail, head = np.array(pairs, np.int64).reshape(-1, 3).T
     shape = len(cycles), edges
     return sparse.csr_array((np.ones(len(row)), (row, number[tail, head])), shape=shape)
@@ -342,33 +335,25 @@ def _kinds(net: np.ndarray) -> np.ndarray:
 
 def _on_optimal_ways(levels: list[_Level]) -> tuple[np.ndarray, np.ndarray]:
     """Keep the sets and steps of orders that contradict the fewest judgments."""
-    kept_steps = list(_backwards(levels))[::-1]
+    wanted, kept = np.ones(1, bool), []
+    for before, level in zip(levels[-2::-1], levels[:0:-1], strict=True):
+        source, target, cost = level.steps
+        optimal = wanted[target] & (cost == level.cost[target])
+        kept.append((source[optimal], target[optimal]))
+        wanted = np.zeros(len(before.left), bool)
+        wanted[source[optimal]] = True
     sets, steps, first = [~levels[0].left], [np.zeros((0, 2), np.int64)], 0
     number = np.zeros(1, np.int64)  # of the kept sets of the level before
-    for level, (source, target) in zip(levels[1:], kept_steps, strict=True):
+    for level, (source, target) in zip(levels[1:], kept[::-1], strict=True):
         reached = np.unique(target)
         start = first + len(sets[-1])
-        steps.append(
-            np.column_stack(
-                [first + number[source], start + np.searchsorted(reached, target)]
-            )
-        )
+        ends = first + number[source], start + np.searchsorted(reached, target)
+        steps.append(np.column_stack(ends))
         number = np.zeros(len(level.left), np.int64)
         number[reached] = np.arange(len(reached))
         sets.append(~level.left[reached])
         first = start
     return np.concatenate(sets), np.concatenate(steps)
-
-
-def _backwards(levels: list[_Level]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Return the steps into each level that optimal orders take, from the last one."""
-    wanted = np.ones(1, bool)
-    for before, level in zip(levels[-2::-1], levels[:0:-1], strict=True):
-        source, target, cost = level.steps
-        optimal = wanted[target] & (cost == level.cost[target])
-        yield source[optimal], target[optimal]
-        wanted = np.zeros(len(before.left), bool)
-        wanted[source[optimal]] = True
 
 
 FOLDER = "PGCJAX_CACHE_DIR"
