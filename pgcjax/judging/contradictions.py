@@ -65,7 +65,9 @@ def contradictions(
         >>> contradictions(votes).table["minimum"].tolist()
         [2]
     """
-    edges = _edges(read_judgments(preferences, judges))
+    votes = directed(read_judgments(preferences, judges))
+    votes = votes.assign(judgments=whole_weights(votes, "contradictions"))
+    edges = votes.groupby(_EDGE, as_index=False).agg({"judgments": "sum"})
     rows, tables, too_many = [], [edges.iloc[:0]], []
     for query, of_query in edges.groupby("query_id", sort=True):
         docs, place = np.unique(of_query[_EDGE[1:]].to_numpy(str), return_inverse=True)
@@ -95,13 +97,6 @@ def contradictions(
     settings = {"judges": judges and [*judges], "states": states, "seconds": seconds}
     notes = notes if too_many else ()
     return Contradictions(table, settings, notes, contradicted=contradicted)
-
-
-def _edges(table: pd.DataFrame) -> pd.DataFrame:
-    """Count how often each document is preferred to each other, queries ascending."""
-    votes = directed(table)
-    votes = votes.assign(judgments=whole_weights(votes, "contradictions"))
-    return votes.groupby(_EDGE, as_index=False).agg({"judgments": "sum"})
 
 
 def _contradicted_by_peel(counts: np.ndarray) -> int:

@@ -1,7 +1,7 @@
 """Tests, intervals, effect sizes and groups of the differences between runs."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any, NamedTuple, Never
@@ -147,10 +147,7 @@ def _names(baselines: Any) -> list[str]:
     """List the baselines of one name or several, of a Series, too."""
     if baselines is None or isinstance(baselines, str):
         return [baselines] if baselines else []
-    try:
-        names = list(baselines)
-    except TypeError:
-        names = [baselines]
+    names = list(baselines) if isinstance(baselines, Iterable) else [baselines]
     for name in names:
         if not isinstance(name, str):
             raise UsageError(f"baselines: expected names of runs, found {name!r}")
