@@ -72,11 +72,7 @@ def power(
 
     Source: Sakai 2016, topic set size design (t); Westfall and Young 1993 (max-t).
     """
-    tests.check_alpha(alpha)
-    if not alpha < power < 1:
-        raise UsageError(f"power={power}: expected a number between alpha and 1")
-    if difference is not None and not 0 < difference < math.inf:
-        raise UsageError(f"difference={difference}: expected a number above 0")
+    _check(difference, power, alpha)
     check_resampling(resamples, seed)
     matrix = read(scores, measure=measure, missing=missing)
     pilot = _Pilot.of(matrix.values, resamples, seed, alpha)
@@ -101,6 +97,15 @@ def power(
     about = {"measure": matrix.measure, "difference": difference, "power": power}
     about |= {"alpha": alpha, "resamples": resamples, "seed": seed, "missing": missing}
     return Power(table, about, (*matrix.notes, note))
+
+
+def _check(difference: float | None, power: float, alpha: float) -> None:
+    """Refuse arguments that make no sense, by a UsageError."""
+    tests.check_alpha(alpha)
+    if not alpha < power < 1:
+        raise UsageError(f"power={power}: expected a number between alpha and 1")
+    if difference is not None and not 0 < difference < math.inf:
+        raise UsageError(f"difference={difference}: expected a number above 0")
 
 
 def _pairs(matrix: Matrix, runs: Sequence[str] | None) -> dict[str, tuple[int, int]]:
