@@ -18,7 +18,7 @@ from pgcjax.errors import (
     listed,
     refuse_arguments,
 )
-from pgcjax.io.reading import memory_limit, reading
+from pgcjax.io.reading import reading
 from pgcjax.io.result import names_at
 from pgcjax.judging.rank_ranges import rank_columns
 from pgcjax.later import stats
@@ -207,8 +207,8 @@ def _tested(
     same = tests.identical(values, pairs)
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = np.where(same | (mean == 0), 0.0, mean / deviation)
-    options = {"seed": sampling["seed"], "memory": effort["memory"]}
-    low, high = _bounds(values, pairs, made, (mean, deviation, same), **options)
+    moments = mean, deviation, same
+    low, high = _bounds(values, pairs, made, moments, sampling["seed"])
     of_pairs = {"difference": mean, "low": low, "high": high}
     means, queries = values.mean(1), values.shape[1]
     spread, alpha = values.std(1, ddof=1), sampling["alpha"]
@@ -269,9 +269,7 @@ def _bounds(
     pairs: RunPairs,
     made: Decision,
     of_pairs: tuple[np.ndarray, np.ndarray, np.ndarray],
-    *,
     seed: int,
-    memory: str | int | None,
 ) -> intervals.Ends:
     """Compute the interval of each difference: 0 is outside exactly if p < level.
 
@@ -281,7 +279,6 @@ def _bounds(
         made: which are significant.
         of_pairs: mean and deviation of their differences, and whether they are equal.
         seed: as of `compare`.
-        memory: likewise.
     """
     outcome, level, test = made.outcome, made.level, made.test
     mean, deviation, same = of_pairs
@@ -295,7 +292,7 @@ def _bounds(
         half = np.where(same, np.maximum(half, abs(mean)), half)
         return mean - half, mean + half
     options: dict[str, Any] = {"resamples": outcome.resamples, "seed": seed}
-    options |= {"level": level, "budget": min(2**28, memory_limit(memory) // 4)}
+    options["level"] = level
     if test == "bootstrap":
         ends = intervals.bootstrap_t(values, pairs, **options)
     elif test == "permutation":

@@ -165,7 +165,6 @@ def bootstrap_t(
     resamples: int,
     seed: int,
     level: Fraction,
-    budget: int = 2**28,
 ) -> Ends:
     """Compute symmetric bootstrap-t intervals of mean differences.
 
@@ -178,7 +177,6 @@ def bootstrap_t(
         resamples: as of the test.
         seed: as of the test.
         level: 1 less that of the intervals.
-        budget: bytes that intermediate results may take.
 
     Returns:
         Low and high end of each pair.
@@ -201,7 +199,7 @@ def bootstrap_t(
             yield resample.multiplicities(resample.indices(seed, block, size, queries))
 
     place = reaching(level, resamples) + 1
-    (ratio,) = _largest(values, pairs, statistics, drawn, 1, place, budget)
+    (ratio,) = _largest(values, pairs, statistics, drawn, 1, place)
     with np.errstate(divide="ignore", invalid="ignore"):
         critical = np.sqrt((queries - 1) * ratio / (1 - ratio))
     critical[ratio >= 1 - NOISE] = np.inf
@@ -218,7 +216,6 @@ def sign_flips(
     exact: bool,
     seed: int,
     level: Fraction,
-    budget: int = 2**28,
 ) -> Ends:
     """Invert the test of means by sign flips.
 
@@ -233,7 +230,6 @@ def sign_flips(
         exact: whether all sign flips are made.
         seed: as of the test.
         level: 1 less that of the intervals.
-        budget: bytes that intermediate results may take.
 
     Source: Fisher's randomisation test; Tritchler 1984.
     """
@@ -260,7 +256,7 @@ def sign_flips(
         return np.stack([below, above])
 
     place = reaching(level, count, every=exact) + 1
-    below, above = _largest(values, pairs, statistics, drawn, 2, place, budget)
+    below, above = _largest(values, pairs, statistics, drawn, 2, place)
     return mean - below, mean + above
 
 
@@ -271,7 +267,6 @@ def _largest(
     drawn: Callable[[], Iterator[np.ndarray]],
     kinds: int,
     place: int,
-    budget: int,
 ) -> Float64[np.ndarray, "kinds pairs"]:
     """Find the place-th largest of each statistic of each pair over all resamples.
 
@@ -282,29 +277,23 @@ def _largest(
         drawn: gives the blocks of resamples, always the same.
         kinds: how many statistics there are.
         place: from 1; below, all are infinite.
-        budget: bytes of what is held.
     """
     count = len(pairs[0])
     if place < 1:
         return np.full((kinds, count), np.inf)
-    largest = np.empty((kinds, count))
+
+    def of_block(low: int) -> Float64[np.ndarray, "kinds rows"]:
+        first, second = (side[low : low + rows] for side in pairs)
+        z = values[first] - values[second]
+        best = np.full((kinds, len(z), place), -np.inf)
+        for weights in drawn():
+            both = np.concatenate([best, statistics(z, weights)], axis=2)
+            best = np.partition(both, -place, axis=2)[..., -place:].copy()
+        return best.min(2)
+
     rows = max(1, _NEAR // max(values.shape[1], resample.BLOCK))
-    most = max(rows, budget // (8 * kinds * (place + resample.BLOCK)) // rows * rows)
-
-    def merged(best: Statistics, block: slice, weights: np.ndarray) -> Statistics:
-        z = values[pairs[0][block]] - values[pairs[1][block]]
-        both = np.concatenate([best, statistics(z, weights)], axis=2)
-        return np.partition(both, -place, axis=2)[..., -place:].copy()
-
-    for start in range(0, count, most):
-        stop = min(start + most, count)
-        blocks = [slice(k, min(k + rows, stop)) for k in range(start, stop, rows)]
-        best = [np.full((kinds, b.stop - b.start, place), -np.inf) for b in blocks]
-        with ThreadPoolExecutor(resample.workers()) as pool:
-            for weights in drawn():
-                best = [*pool.map(merged, best, blocks, [weights] * len(blocks))]
-        largest[:, start:stop] = np.concatenate(best, axis=1).min(2)
-    return largest
+    with ThreadPoolExecutor(resample.workers()) as pool:
+        return np.concatenate([*pool.map(of_block, range(0, count, rows))], axis=1)
 
 
 def wilcoxon(values: Values, pairs: RunPairs, p: OfPairs, level: Fraction) -> Ends:

@@ -125,17 +125,6 @@ def test_signed_ranks_reject_what_is_outside(seed, level):
             assert (p >= level) == (side == 1)
 
 
-def test_blocks_change_nothing():
-    values, pairs = scores(3, 5).values, tests.all_pairs(4)
-    for make, how in (
-        (intervals.bootstrap_t, {}),
-        (intervals.sign_flips, {"exact": False}),
-    ):
-        how = {**how, "resamples": 1234, "seed": 1, "level": Fraction(1, 20)}
-        whole = make(values, pairs, **how)
-        assert np.array_equal(whole, make(values, pairs, **how, budget=1))
-
-
 def test_constant_differences_have_no_width():
     x = np.array([[0.1, 0.5, 0.3, 0.2, 0.7], [0.2, 0.6, 0.4, 0.3, 0.8]])
     found = intervals.bootstrap_t(
