@@ -88,14 +88,14 @@ def contradictions(
         rows.append((query, len(docs), int(times.sum()), least, *of_peel))
     names = ["query_id", "documents", "judgments", "minimum", "greedy", "excess"]
     contradicted = pd.concat(tables).sort_values(_EDGE, ignore_index=True)
-    notes = (
+    note = (
         f"{counted(len(too_many), 'query')} ({listed(too_many)}) with too many orders "
         "that contradict the fewest judgments: the judgments that all of them "
-        "contradict are unknown. More states may suffice",
+        "contradict are unknown. More states may suffice"
     )
     table = pd.DataFrame(rows, columns=[*names, "proven"])
     settings = {"judges": judges and [*judges], "states": states, "seconds": seconds}
-    notes = notes if too_many else ()
+    notes = (note,) if too_many else ()
     return Contradictions(table, settings, notes, contradicted=contradicted)
 
 

@@ -399,12 +399,8 @@ def _arrays(orders: OptimalOrders | None) -> dict[str, np.ndarray]:
     """Lay orders out; nothing where there are too many."""
     if orders is None:
         return {}
-    return {
-        "minimum": np.array(orders.minimum),
-        "sets": np.packbits(orders.sets, axis=1),
-        "steps": orders.steps,
-        "kinds": orders.kinds,
-    }
+    arrays = {name: np.asarray(value) for name, value in vars(orders).items()}
+    return arrays | {"sets": np.packbits(orders.sets, axis=1)}
 
 
 @cache
