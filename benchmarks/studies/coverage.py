@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from benchmarks.harness import facts, write_sections
 from benchmarks.studies.calibration import (
@@ -30,7 +31,6 @@ from benchmarks.studies.calibration import (
     table_of,
 )
 from pgcjax.stats import intervals, resample, tests
-from pgcjax.stats.rounding import NOISE
 
 TOPICS = (10, 30, 50, 100)
 RESAMPLES = 1000
@@ -74,11 +74,14 @@ def _intervals(
     mean, deviation = tests.moments(values, pairs)
     z, queries = values[pairs[0]] - values[pairs[1]], values.shape[1]
     drawn = z @ resample.bootstrap_weights(seed, RESAMPLES, queries) / queries
-    below = intervals.twice_below(drawn, mean[:, None], NOISE)
+    bias = intervals.bias_of(mean, drawn)
     drawn.sort(axis=1)
     levels = np.full((2, len(z)), [[alpha / 2], [1 - alpha / 2]])
     w = z - mean[:, None]
-    moved = intervals.bias_corrected(levels, below, RESAMPLES, w)
+    spread = (w * w).sum(1) ** 1.5
+    acceleration = (w**3).sum(1) / (6 * np.where(spread > 0, spread, 1.0))
+    far = bias + ndtri(levels)
+    moved = ndtr(bias + far / (1 - acceleration * far))
     student = intervals.student(mean, deviation, queries, alpha)
     found = {"t": student}
     for name, level in (("percentile", levels), ("bca", moved)):

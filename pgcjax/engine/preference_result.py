@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,15 @@ from pgcjax.engine.similarity_result import named
 from pgcjax.errors import UsageError, check_choice
 from pgcjax.io.result import Result, computed
 from pgcjax.measures.between_rankings import parse
-from pgcjax.stats import rank_aggregation
+from pgcjax.stats import resample
 from pgcjax.stats.choices import AGGREGATIONS, PAIR_TESTS
 from pgcjax.stats.compare import compare
 from pgcjax.stats.matrix import Matrix
+from pgcjax.stats.procedures import check_resampling
+from pgcjax.stats.rank_aggregation import mc4, ordering
 from pgcjax.stats.scores import Scores
 from pgcjax.stats.tests import all_pairs
+from pgcjax.stats.uncertainty import query_means
 
 _NONE = "neither"  # the run with which tests compare the preferences of pairs
 
@@ -139,24 +141,20 @@ class Preferences(Result):
         name = self._name(measure)
         tally = self.tallies[name]
         queries = len(tally.queries)
+        check_resampling(resamples, seed)
+        drawn_again = resample.bootstrap_weights(seed, resamples, queries).T
+        weight = np.vstack([np.ones(queries), drawn_again])  # first as they are
         if by == "mc4":
-            values = np.nan_to_num(self._kept(name))
-            signs, place = np.sign(values).astype(np.int8), all_pairs(len(self.run_ids))
-
-            def value(lead: np.ndarray) -> np.ndarray:
-                laid = rank_aggregation.majorities(*place, lead, len(self.run_ids))
-                return rank_aggregation.mc4(laid)
-
-            weight = rank_aggregation.drawn_weights(queries, resamples, seed)
-            drawn = rank_aggregation.resampled(weight, signs, value)
-            observed = value(signs.sum(axis=1, dtype=float))
+            signs = np.sign(np.nan_to_num(self._kept(name))).astype(np.int8)
+            leads = (signs @ each for each in weight)  # of the first run of each pair
+            values = [mc4(self._square(-lead, lead, 0.0).to_numpy()) for lead in leads]
+            observed, *drawn = values
         else:
             values = np.array(getattr(tally, by)).T
-            there = ~np.isnan(values)
-            weight = rank_aggregation.drawn_weights(queries, resamples, seed)
-            of = partial(rank_aggregation.means_of, np.nan_to_num(values), there)
-            drawn, observed = of(weight), of(np.ones((queries, 1)))[0]
-        return rank_aggregation.ordering(self.run_ids, observed, drawn, alpha)
+            scores = np.nan_to_num(values), ~np.isnan(values)
+            observed, *drawn = query_means(*scores, weight, "skip")
+        drawn = np.array(drawn)
+        return ordering(self.run_ids, observed, drawn, alpha)
 
     def compare(
         self, measure: str | None = None, *, test: str = "bootstrap", **settings: Any

@@ -231,11 +231,8 @@ def grade_agreement(
         counted_votes[name] = counted_votes["all"] & (votes.judge == code)
     rows, tables = [], {}
     for name, chosen in counted_votes.items():
-        pair, sign, weight = (
-            votes.pair[chosen],
-            votes.sign[chosen],
-            votes.weight[chosen],
-        )
+        columns = votes.pair, votes.sign, votes.weight
+        pair, sign, weight = (column[chosen] for column in columns)
         tables[name] = contingency.contingency(higher[pair], sign, weight)
         rows.append({"judge": name, **_findings(tables[name], sides)})
     every = collect(preferences, grouping="all", judges=judges, sides=sides)
@@ -244,12 +241,9 @@ def grade_agreement(
         chosen = (graded & (higher == sign))[every.pair]
         counts = np.bincount(every.option[chosen], every.weight[chosen], len(options))
         options[name] = counts.astype(np.int64)
-    table, settings = (
-        pd.DataFrame(rows),
-        {"judges": judges and [*judges], "sides": sides},
-    )
+    settings = {"judges": judges and [*judges], "sides": sides}
     made = {"contingency": tables, "options": options}
-    return GradeAgreement(table, settings, tuple(notes), **made)
+    return GradeAgreement(pd.DataFrame(rows), settings, tuple(notes), **made)
 
 
 def grades_of(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float64, Int
+from jaxtyping import Int
 
 from pgcjax.errors import DataError, UsageError, check_choice, counted
 from pgcjax.io.schema import Origin, canonical, ids, numbers_or_nan, refuse
@@ -288,7 +288,8 @@ def _accuracies(
         for learn, test in parts
     ]
     for names in sets:
-        features = np.hstack([_indicators(table[name]) for name in names])
+        codes = [_categories(table[name]) for name in names]
+        features = np.hstack([np.eye(int(code.max()) + 1)[code] for code in codes])
         hits = []
         for learn, test in parts:
             model = fit_logistic(features[learn], truth[learn])
@@ -300,9 +301,3 @@ def _accuracies(
 def _categories(grades: pd.Series) -> Int[np.ndarray, " labels"]:
     """Number the grades that occur; no grade (NaN) is one of them."""
     return np.unique(grades.to_numpy(np.float64), return_inverse=True)[1]
-
-
-def _indicators(grades: pd.Series) -> Float64[np.ndarray, "labels categories"]:
-    """Return a column of 0 and 1 for each grade that occurs, and for no grade."""
-    code = _categories(grades)
-    return np.eye(int(code.max()) + 1)[code]

@@ -25,7 +25,7 @@ from pgcjax.judging.contingency import (
     most_frequent,
     tables_of_two,
 )
-from pgcjax.judging.covariates import reading_covariates
+from pgcjax.judging.covariates import reading_covariates, shown_first
 from pgcjax.judging.cycles import FEWEST_QUERIES, cycles
 from pgcjax.judging.intervals import (
     FEWEST,
@@ -168,9 +168,7 @@ def votes_by_pair(table: pd.DataFrame, lengths: Any) -> pd.DataFrame:
             "longer": doublings(table, lengths) * turned,
         }
     )
-    first = table["first"] if "first" in table else pd.Series(None, table.index, object)
-    low_first = np.where(first.to_numpy(object) == votes["low"], 1.0, -1.0)
-    votes["first"] = np.where(first.notna(), low_first, nan)
+    votes["first"] = shown_first(table) * turned
     votes["time"] = table["time"].to_numpy(float) if "time" in table else nan
     votes["item"] = votes.groupby(_PAIR, sort=True).ngroup()
     return votes.assign(stratum=votes.groupby(["judge", "item"]).ngroup())

@@ -150,22 +150,6 @@ def fit_strengths(
     return StrengthFit(strength, beta, sharpness, covariance, converged)
 
 
-class _Rows(NamedTuple):
-    """Jacobian J of a block of votes at some parameters, and the rest.
-
-    Attributes:
-        left: the share won less what is expected, times the weight.
-        weight: of the vote in the curvature.
-        scale: discrimination, by which strengths count.
-        dense: covariates, and what depends on the other discriminations.
-    """
-
-    left: Float64[np.ndarray, " rows"]
-    weight: Float64[np.ndarray, " rows"]
-    scale: Float64[np.ndarray, " rows"]
-    dense: Float64[np.ndarray, "rows rest"]
-
-
 class _Likelihood:
     """The likelihood of votes, in blocks of rows that stay in a core's cache."""
 
@@ -192,7 +176,14 @@ class _Likelihood:
         self.count, new = len(pair), np.r_[True, np.diff(pair) > 0]
         self.starts, self.number = np.flatnonzero(new), np.cumsum(new) - 1
 
-    def rows(self, at: np.ndarray, some: slice) -> _Rows:
+    def rows(self, at: np.ndarray, some: slice) -> tuple[np.ndarray, ...]:
+        """Return what derivatives of some votes are made of.
+
+        Returns:
+            The share won less what is expected, times the weight; the weight of the
+            vote in the curvature; the discrimination, by which strengths count; and
+            covariates, with what depends on the other discriminations.
+        """
         strength, beta, sharpness = np.split(
             at, [self.documents, len(at) - self.groups]
         )
@@ -204,7 +195,7 @@ class _Likelihood:
             in_group = group[:, None] == np.arange(1, self.groups + 1)
             dense = np.column_stack([dense, in_group * gap[:, None]])
         weight = self.weight[some]
-        return _Rows(weight * (self.won[some] - p), weight * p * (1 - p), scale, dense)
+        return weight * (self.won[some] - p), weight * p * (1 - p), scale, dense
 
     def derivatives(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the slope of the log-likelihood, and its expected curvature."""

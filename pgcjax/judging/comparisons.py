@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.votes.read import read_preferences
-from pgcjax.io.weights import UNIT, by_sides
+from pgcjax.io.weights import UNIT, by_sides, weights_of
 from pgcjax.judging.covariates import (
     Covariates,
     check_collinear,
@@ -176,9 +176,7 @@ def _counts(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Count votes of each row for its document, for the other, and for neither."""
     preference = table["preference"].to_numpy(np.float64)
-    weight, p = np.ones(len(table)), np.full(len(table), np.nan)
-    if "weight" in table:
-        weight = table["weight"].fillna(1.0).to_numpy(np.float64)
+    weight, p = weights_of(table), np.full(len(table), np.nan)
     if "probability" in table:
         p = table["probability"].to_numpy(np.float64)
     sides = by_sides(preference, weight, p, "both", unit)

@@ -12,6 +12,7 @@ from pgcjax.io.result import Result
 from pgcjax.io.weights import whole_weights
 from pgcjax.judging.choices import STATES
 from pgcjax.judging.optimal_orders import heaviest_cycles, kept_orders, net_wins
+from pgcjax.judging.tally import directed
 from pgcjax.judging.votes import read_judgments
 from pgcjax.reference.pgc import greedy_ideal
 
@@ -64,7 +65,9 @@ def contradictions(
         >>> contradictions(votes).table["minimum"].tolist()
         [2]
     """
-    edges = _edges(read_judgments(preferences, judges))
+    votes = directed(read_judgments(preferences, judges))
+    votes = votes.assign(judgments=whole_weights(votes, "contradictions"))
+    edges = votes.groupby(_EDGE, as_index=False).agg({"judgments": "sum"})
     rows, tables, too_many = [], [edges.iloc[:0]], []
     for query, of_query in edges.groupby("query_id", sort=True):
         docs, place = np.unique(of_query[_EDGE[1:]].to_numpy(str), return_inverse=True)
@@ -85,31 +88,15 @@ def contradictions(
         rows.append((query, len(docs), int(times.sum()), least, *of_peel))
     names = ["query_id", "documents", "judgments", "minimum", "greedy", "excess"]
     contradicted = pd.concat(tables).sort_values(_EDGE, ignore_index=True)
-    notes = (
+    note = (
         f"{counted(len(too_many), 'query')} ({listed(too_many)}) with too many orders "
         "that contradict the fewest judgments: the judgments that all of them "
-        "contradict are unknown. More states may suffice",
+        "contradict are unknown. More states may suffice"
     )
     table = pd.DataFrame(rows, columns=[*names, "proven"])
     settings = {"judges": judges and [*judges], "states": states, "seconds": seconds}
-    notes = notes if too_many else ()
+    notes = (note,) if too_many else ()
     return Contradictions(table, settings, notes, contradicted=contradicted)
-
-
-def _edges(table: pd.DataFrame) -> pd.DataFrame:
-    """Count how often each document is preferred to each other, queries ascending."""
-    table = table[table["other_doc_id"].notna() & (table["preference"] != 0)]
-    turned = (table["preference"] < 0).to_numpy()
-    doc, other = table["doc_id"].to_numpy(), table["other_doc_id"].to_numpy()
-    edges = pd.DataFrame(
-        {
-            "query_id": table["query_id"].to_numpy(),
-            "doc_id": np.where(turned, other, doc),
-            "other_doc_id": np.where(turned, doc, other),
-            "judgments": whole_weights(table, "contradictions"),
-        }
-    )
-    return edges.groupby(_EDGE, sort=True).agg({"judgments": "sum"}).reset_index()
 
 
 def _contradicted_by_peel(counts: np.ndarray) -> int:

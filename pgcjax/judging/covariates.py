@@ -110,17 +110,19 @@ def covariates_of(
 
 
 def _sway(table: pd.DataFrame, name: str, lengths: Any) -> np.ndarray:
-    if name == "longer":
-        towards, lacking = doublings(table, lengths), _NO_LENGTHS
-    else:
-        towards, lacking = np.full(len(table), np.nan), _NO_FIRST
-        if "first" in table:
-            first, doc = (table[c].to_numpy(object) for c in ("first", "doc_id"))
-            sign = np.where(first == doc, 1.0, -1.0)
-            towards = np.where(table["first"].notna(), sign, np.nan)
+    longer = name == "longer"
+    towards = doublings(table, lengths) if longer else shown_first(table)
     if np.isnan(towards).all():
-        raise UsageError(lacking)
+        raise UsageError(_NO_LENGTHS if longer else _NO_FIRST)
     return towards
+
+
+def shown_first(table: pd.DataFrame) -> Float64[np.ndarray, " votes"]:
+    """Return 1 where doc_id was shown first, -1 where the other was; NaN if unknown."""
+    if "first" not in table:
+        return np.full(len(table), np.nan)
+    sign = np.where(table["first"] == table["doc_id"], 1.0, -1.0)
+    return np.where(table["first"].notna(), sign, np.nan)
 
 
 def own_family(

@@ -326,13 +326,12 @@ def _groups(data: Comparisons) -> list[str]:
 def _effects(
     data: Comparisons, joint: Joint | None, names: tuple[str, ...]
 ) -> pd.DataFrame:
-    groups = _groups(data) if joint and names else []
-    aspect = np.repeat(np.array(groups, object), len(names))
-    effect = np.tile(np.array(names, object), len(groups))
-    value = joint.sway.ravel() if joint and names else np.zeros(0)
-    error = joint.sway_error.ravel() if joint and names else np.zeros(0)
-    columns = {"aspect": aspect, "effect": effect}
-    return pd.DataFrame(columns | _interval("log_odds", value, error))
+    groups, value, error = [], np.zeros(0), np.zeros(0)
+    if joint and names:
+        groups, value, error = _groups(data), joint.sway, joint.sway_error
+    columns = {"aspect": np.repeat(np.array(groups, object), len(names))}
+    columns["effect"] = np.tile(np.array(names, object), len(groups))
+    return pd.DataFrame(columns | _interval("log_odds", value.ravel(), error.ravel()))
 
 
 def _judges(data: Comparisons | None, joint: Joint | None) -> pd.DataFrame:

@@ -6,7 +6,7 @@ is given (empirical Bayes).
 """
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +15,10 @@ from scipy.optimize import minimize
 
 from pgcjax.errors import DataError, Progress, UsageError
 from pgcjax.judging.comparisons import Comparisons
-from pgcjax.judging.models import Sets, at_once, batches, padded
+from pgcjax.judging.models import Sets, batches, called, mapped, padded
 from pgcjax.kernels.votes import Parameters, Parts, Point, VoteRows, parts
 from pgcjax.runtime.devices import local_device_count, place
 from pgcjax.runtime.loop import Call, results
-from pgcjax.runtime.programs import Program
 
 _CHUNK = 1024  # rows
 _CELLS = 2**19  # of arrays of a call
@@ -45,6 +44,10 @@ class FitSetting(NamedTuple):
         """Find which parameters there are."""
         return Parameters(self.ties, self.spread is None, self.judged)
 
+    def each(self, data: Comparisons) -> int:
+        """Count what the sets of a group share: sway, τ and σ, in this order."""
+        return data.swayed.shape[1] + self.ties + (self.spread is None)
+
 
 class SetBlock(NamedTuple):
     """Sets that a call computes.
@@ -62,13 +65,12 @@ class SetBlock(NamedTuple):
     shared: Int[np.ndarray, "sets g"]
 
 
-def each_of(data: Comparisons, setting: FitSetting) -> int:
-    """Count what the sets of a group share: sway, τ and σ, in this order."""
-    return data.swayed.shape[1] + setting.ties + (setting.spread is None)
-
-
 def blocks(data: Comparisons, setting: FitSetting) -> Iterator[SetBlock]:
-    """Lay out sets of like shape together: items, rows and judges."""
+    """Lay out sets of like shape together: items, rows and judges.
+
+    What a set shares is numbered: what its group does, then its judges; padding has the
+    number of all.
+    """
     sets, of_row = Sets(data.linked), data.linked[data.first]
     order = np.argsort(of_row, kind="stable")
     ends = np.cumsum(np.bincount(of_row, minlength=len(sets.sizes)))[:-1]
@@ -76,24 +78,36 @@ def blocks(data: Comparisons, setting: FitSetting) -> Iterator[SetBlock]:
     judges = [np.unique(data.judge[of_set]) for of_set in rows]
     if not setting.judged:
         judges = [names[:0] for names in judges]
-    shapes = np.array(
-        [
-            (padded(n), _room(len(of_set)), _room(len(who)) if setting.judged else 0)
-            for n, of_set, who in zip(sets.sizes.tolist(), rows, judges, strict=True)
-        ]
-    )
+    sizes = zip(sets.sizes.tolist(), map(len, rows), map(len, judges), strict=True)
+    shapes = np.array([(padded(n), _room(r), j and _room(j)) for n, r, j in sizes])
+    each, sways = setting.each(data), data.swayed.shape[1]
+    fixed = each * data.groups
+    none = fixed + (len(data.judges) if setting.judged else 0)
+    columns = sets.position[data.first], sets.position[data.second], data.judge
+    counts = data.won, data.lost, data.tied
     for shape in np.unique(shapes, axis=0).tolist():
         size, length, many = shape
         most = _CELLS // ((size + many) * (size + many + length))
         same = np.flatnonzero((shapes == shape).all(axis=1))
         for batch, room in batches(same, most):
-            who = [judges[s] for s in batch.tolist()]
-            of_sets = [rows[s] for s in batch.tolist()]
-            yield SetBlock(
-                place(_table(data, sets.position, of_sets, who, (room, length))),
-                *sets.items(batch, size),
-                _shared(data, setting, of_sets, who, many),
-            )
+            whole = np.zeros((3, room, length), np.int32)
+            votes, swayed = np.zeros((3, room, length)), np.zeros((room, length, sways))
+            shared = np.full((len(batch), each + many), none)
+            for i, s in enumerate(batch.tolist()):
+                of_set, who = rows[s], judges[s]
+                end, group = len(of_set), data.group[data.first[of_set[0]]]
+                shared[i, :each] = each * group + np.arange(each)
+                shared[i, each : each + len(who)] = fixed + who
+                whole[:, i, :end] = [column[of_set] for column in columns]
+                whole[2, i, :end] = np.searchsorted(who, whole[2, i, :end])
+                votes[:, i, :end] = [side[of_set] / data.unit for side in counts]
+                swayed[i, :end] = data.swayed[of_set]
+            chunks = room, -(-length // _CHUNK), min(length, _CHUNK)
+            swayed = swayed.reshape(*chunks, sways)
+            first, second, judge = whole.reshape(3, *chunks)
+            won, lost, tied = votes.reshape(3, *chunks)
+            laid = place(VoteRows(first, second, judge, won, lost, tied, swayed))
+            yield SetBlock(laid, *sets.items(batch, size), shared)
 
 
 def _room(n: int) -> int:
@@ -102,51 +116,6 @@ def _room(n: int) -> int:
     while size < min(n, _CHUNK):
         size *= 4
     return min(size, _CHUNK) if n <= _CHUNK else -(-n // _CHUNK) * _CHUNK
-
-
-def _shared(
-    data: Comparisons,
-    setting: FitSetting,
-    of_sets: list[np.ndarray],
-    judges: list[np.ndarray],
-    many: int,
-) -> Int[np.ndarray, "sets g"]:
-    """Number what each set shares; padding: by the number of all."""
-    each = each_of(data, setting)
-    fixed = each * data.groups
-    none = fixed + (len(data.judges) if setting.judged else 0)
-    shared = np.full((len(judges), each + many), none)
-    for row, rows, who in zip(shared, of_sets, judges, strict=True):
-        row[:each] = each * data.group[data.first[rows[0]]] + np.arange(each)
-        row[each : each + len(who)] = fixed + who
-    return shared
-
-
-def _table(
-    data: Comparisons,
-    position: np.ndarray,
-    of_sets: list[np.ndarray],
-    judges: list[np.ndarray],
-    shape: tuple[int, int],
-) -> VoteRows:
-    """Lay out the rows of sets, in chunks."""
-    whole, votes = np.zeros((3, *shape), np.int32), np.zeros((3, *shape))
-    swayed = np.zeros((*shape, data.swayed.shape[1]))
-    for i, (rows, who) in enumerate(zip(of_sets, judges, strict=True)):
-        at = i, slice(len(rows))
-        whole[0][at], whole[1][at] = (
-            position[data.first[rows]],
-            position[data.second[rows]],
-        )
-        whole[2][at] = np.searchsorted(who, data.judge[rows]) if len(who) else 0
-        for side, counts in zip(votes, (data.won, data.lost, data.tied), strict=True):
-            side[at] = counts[rows] / data.unit
-        swayed[at] = data.swayed[rows]
-    chunks = (shape[0], -(-shape[1] // _CHUNK), min(shape[1], _CHUNK))
-    first, second, judge = (x.reshape(chunks) for x in whole)
-    won, lost, tied = (x.reshape(chunks) for x in votes)
-    swayed = swayed.reshape(*chunks, data.swayed.shape[1])
-    return VoteRows(first, second, judge, won, lost, tied, swayed)
 
 
 LOOKS = (1.0, 1.0)
@@ -232,8 +201,7 @@ def fit_jointly(
             f"reliability is fitted for {MOST_SHARED} judges at most, anew in each "
             f"aspect, not for {model.shared - model.fixed}: name those that count"
         )
-    starts, peaks, done = model.starts(data), [], 0
-    at_rest = np.zeros(model.items)
+    starts, done = model.starts(data), 0
 
     def count_step() -> None:
         nonlocal done
@@ -243,9 +211,10 @@ def fit_jointly(
 
     # Changed so that all directions are as steep, as far as can be seen from the first
     # start.
-    root = _root(model.curved(starts[0], model.evaluate(starts[0], at_rest))[0])
-    for start in starts:
-        peaks.append(_climb(model, start, root, count_step))
+    at_rest = model.evaluate(starts[0], np.zeros(model.items))
+    value, vector = np.linalg.eigh(model.curved(starts[0], at_rest)[0])
+    root = vector / np.sqrt(np.maximum(np.abs(value), 1e-3))
+    peaks = [_climb(model, start, root, count_step) for start in starts]
     # Of equal maxima the first: what is found depends on the data alone.
     best = max(of.value for _, of in peaks)
     shared, top = next(x for x in peaks if x[1].value >= best - _EQUAL)
@@ -282,12 +251,6 @@ def _climb(
     return shared, model.evaluate(shared, current.strength)
 
 
-def _root(curvature: Float64[np.ndarray, "g g"]) -> Float64[np.ndarray, "g g"]:
-    """Return a root of the inverse of a curvature, or of one like it with a maximum."""
-    value, vector = np.linalg.eigh(curvature)
-    return vector / np.sqrt(np.maximum(np.abs(value), 1e-3))
-
-
 class _Model:
     """The model of some votes, laid out.
 
@@ -298,7 +261,7 @@ class _Model:
 
     def __init__(self, data: Comparisons, setting: FitSetting):
         self._setting, self.items = setting, len(data.items)
-        self._each = each_of(data, setting)
+        self._each = setting.each(data)
         self.fixed, self._groups = self._each * data.groups, data.groups
         self.shared = self.fixed + (len(data.judges) if setting.judged else 0)
         self._spreads = np.zeros(self.shared, bool)
@@ -434,10 +397,11 @@ class _Model:
         self, of_all: np.ndarray, strengths: np.ndarray, moved: tuple[int, float] | None
     ) -> Iterator[Call]:
         setting, each = self._setting, self._each
-        program = setting.fits, local_device_count()
+        program = mapped(parts, local_device_count(), fits=setting.fits)
         sways = each - setting.ties - (setting.spread is None)
         values = np.append(of_all, 0.0)
-        for rows, items, where, shared in self._blocks:
+        for block in self._blocks:
+            rows, items, where, shared = block
             room, (sets, n) = len(rows.first), where.shape
             strength, there = np.zeros((room, n)), np.zeros((room, n), bool)
             strength[:sets] = np.where(where, strengths[items], 0.0)
@@ -447,16 +411,14 @@ class _Model:
             if moved and moved[0] < shared.shape[1]:
                 of_sets[:, moved[0]] += moved[1]
             tie = of_sets[:, sways] if setting.ties else np.zeros(room)
-            given = setting.spread
             spread = of_sets[:, each - 1]
-            if given is not None:
-                spread = np.full(room, np.log(given))  # infinite: its precision is 0
+            if setting.spread is not None:  # infinite: its precision is 0
+                spread = np.full(room, np.log(setting.spread))
             sway, looks = of_sets[:, :sways], of_sets[:, each:]
             point = Point(strength, sway, tie, spread, looks)
             shapes = rows.swayed.shape, n, shared.shape[1]
-            make = partial(_parts, program, rows, (point, there))
-            block = SetBlock(rows, items, where, shared)
-            yield Call(block, make, ("votes", program, shapes))
+            make = partial(called, program, (rows, point, there), ())
+            yield Call(block, make, ("votes", setting.fits, shapes))
 
 
 def _agreed(data: Comparisons) -> Float64[np.ndarray, " judges"]:
@@ -474,21 +436,3 @@ def _agreed(data: Comparisons) -> Float64[np.ndarray, " judges"]:
     )
     looks = np.clip(2 * share - 1, 0.05, 0.95)
     return np.log(looks / (1 - looks))
-
-
-def _parts(program: tuple[Parameters, int], rows: VoteRows, moving: Any) -> Any:
-    return _program(*program)((rows, *place(moving)), ())
-
-
-@cache
-def _program(fits: Parameters, devices: int) -> Any:
-    """Map parts of a step over sets."""
-
-    def program(cut, _):
-        def one(of_set):
-            rows, point, where = of_set
-            return parts(rows, point, fits=fits, where=where)
-
-        return at_once(one, cut)
-
-    return Program(program, devices)

@@ -143,8 +143,11 @@ def drawn(
         Draws, all alike; and the log of the likelihood, strengths integrated out.
     """
     a, b, won = pairs
-    top, information = _likeliest(pairs, spread)
-    n, root = len(top), np.linalg.cholesky(information)
+    n, rows = int(max(a.max(), b.max())) + 1, np.arange(len(a))
+    sides = np.zeros((len(a), n))
+    sides[rows, a], sides[rows, b] = 1, -1
+    top, information = likeliest(sides, won, spread)
+    root = np.linalg.cholesky(information)
     noise = random.standard_normal((n, _PROPOSED))
     noise /= np.sqrt(random.chisquare(_TAILS, _PROPOSED) / _TAILS)
     strength = top + np.linalg.solve(root.T, noise).T
@@ -159,15 +162,6 @@ def drawn(
     value = float(logs.max() + np.log(weight[-1] / _PROPOSED))
     levels = (np.arange(_PROPOSED) + 0.5) / _PROPOSED * weight[-1]
     return strength[np.searchsorted(weight, levels)], value
-
-
-def _likeliest(pairs: PairedItems, spread: float) -> tuple[np.ndarray, np.ndarray]:
-    """Find the most likely strengths, and their information with that of the prior."""
-    a, b, won = pairs
-    n, rows = int(max(a.max(), b.max())) + 1, np.arange(len(a))
-    sides = np.zeros((len(a), n))
-    sides[rows, a], sides[rows, b] = 1, -1
-    return likeliest(sides, won, spread)
 
 
 def likeliest(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import polars as pl
+import numpy as np
 
-from pgcjax.errors import check_choice, refuse_forked
-from pgcjax.io.fast_columns import of_pandas
+from pgcjax.errors import check_choice
 from pgcjax.io.schema import PREFERENCES
 from pgcjax.io.weights import whole_weights
+from pgcjax.judging.contingency import most_frequent
 from pgcjax.later import pd
 
 TIE_BREAKS = ("tie", "left", "drop")
-_PAIR = ["query_id", "low", "high"]
 
 
 def majority(preferences: pd.DataFrame, *, split: str = "tie") -> pd.DataFrame:
@@ -40,50 +39,23 @@ def majority(preferences: pd.DataFrame, *, split: str = "tie") -> pd.DataFrame:
         >>> majority(pd.DataFrame(votes, columns=PREFERENCES)).values.tolist()
         [['q1', 'a', 'b', 1.0]]
     """
-    refuse_forked()
     check_choice("split", split, TIE_BREAKS)
-    whole_weights(preferences, "a majority")
-    pairs = _votes_by_pair(preferences)
-    counts = "for_left", "for_tie", "for_right"
-    most = pl.max_horizontal(*counts)
-    wins = {name: pl.col(name) == most for name in counts}
-    alone = pl.sum_horizontal(*(won.cast(pl.Int8) for won in wins.values())) == 1
-    judged = pl.lit(True) if split == "left" else alone
-    preference = (
-        pl.when(judged & wins["for_left"])
-        .then(1.0)
-        .when(judged & wins["for_right"] & ~wins["for_tie"])
-        .then(-1.0)
-        .otherwise(0.0)
-    )
-    if split == "drop":
-        pairs = pairs.filter(alone)
-    table = pairs.with_columns(preference=preference).select(PREFERENCES)
-    return table.to_pandas().astype({c: "str" for c in PREFERENCES[:3]})
-
-
-def _votes_by_pair(preferences: pd.DataFrame) -> pl.DataFrame:
-    """Count the votes on each pair: for_left, for_tie and for_right."""
-    votes = of_pandas(preferences, [*PREFERENCES, "weight"]).filter(
-        pl.col("other_doc_id").is_not_null()
-    )
-    left, right = pl.col("doc_id"), pl.col("other_doc_id")
-    number = pl.col("weight") if "weight" in votes.columns else pl.lit(1.0)
-    votes = votes.with_columns(
-        low=pl.min_horizontal(left, right),
-        high=pl.max_horizontal(left, right),
-        number=number.cast(pl.Float64),
-        sign=pl.col("preference").sign(),
-    )
+    weight = whole_weights(preferences, "a majority")
+    both = preferences["other_doc_id"].notna().to_numpy()
+    votes, weight = preferences[both], weight[both]
+    doc, other = (votes[c].to_numpy(str) for c in PREFERENCES[1:3])
+    low, high = np.where(doc < other, (doc, other), (other, doc))
+    pair = votes.groupby(["query_id", low, high], sort=False).ngroup().to_numpy()
+    first = np.unique(pair, return_index=True)[1]
     # The first vote on a pair says which of the two is left for all its votes.
-    first = left.first().over(_PAIR)
-    votes = votes.with_columns(
-        sign=pl.when(left == first).then(pl.col("sign")).otherwise(-pl.col("sign"))
-    )
-    counts = [
-        pl.col("number").filter(pl.col("sign") == sign).sum().alias(name)
-        for name, sign in (("for_left", 1), ("for_tie", 0), ("for_right", -1))
-    ]
-    return votes.group_by(_PAIR, maintain_order=True).agg(
-        left.first(), right.first(), *counts
-    )
+    sign = np.sign(votes["preference"].to_numpy(np.float64))
+    sign = np.where(doc == doc[first][pair], sign, -sign)
+    cell = 3 * pair + (1 - sign).astype(np.int64)  # left, tie, right
+    counts = np.bincount(cell, weight, 3 * len(first)).reshape(-1, 3)
+    option, alone = most_frequent(counts)
+    preference = 1.0 - option
+    if split != "left":
+        preference = np.where(alone, preference, 0.0)
+    table = votes[[*PREFERENCES[:3]]].iloc[first].assign(preference=preference)
+    table = table[alone] if split == "drop" else table
+    return table.reset_index(drop=True).astype({c: "str" for c in PREFERENCES[:3]})

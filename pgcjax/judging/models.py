@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -64,24 +64,21 @@ def strengths(
     """
     check_choice("method", method, STRENGTHS)
     data = compared(preferences)
-    return data.items.assign(strength=fitted(data, method, prior, progress).strength)
-
-
-class Fitted(NamedTuple):
-    """Strengths of items, and their standard errors, NaN where a method has none."""
-
-    strength: Float64[np.ndarray, " items"]
-    error: Float64[np.ndarray, " items"]
+    return data.items.assign(strength=fitted(data, method, prior, progress)[0])
 
 
 def fitted(
     data: Comparisons, method: str, prior: float, progress: Progress | None = None
-) -> Fitted:
-    """Fit strengths of all sets of items, as `strengths` says."""
+) -> tuple[Float64[np.ndarray, " items"], Float64[np.ndarray, " items"]]:
+    """Fit strengths of all sets of items, as `strengths` says.
+
+    Returns:
+        Strengths, and their standard errors, NaN where a method has none.
+    """
     check_prior(prior)
     none = np.full(len(data.items), np.nan)
     if method in _COUNTED:
-        return Fitted(_COUNTED[method](data), none)
+        return _COUNTED[method](data), none
     if np.isinf(prior):
         refuse_one_way(data)
     value = 1 / prior**2 if method == "bt" else ADDED * np.isfinite(prior)
@@ -104,7 +101,7 @@ def fitted(
         if progress:
             progress("fitting", done, total)
     strength = np.round(strength, DIGITS) + 0.0
-    return Fitted(strength, np.round(error, DIGITS) if method == "bt" else none)
+    return strength, np.round(error, DIGITS) if method == "bt" else none
 
 
 def check_prior(prior: float) -> None:
@@ -181,6 +178,8 @@ def _calls(data: Comparisons, method: str, value: float) -> Iterator[Call]:
     of_row, position = data.linked[data.first], sets.position
     size_of = np.array([padded(n) for n in sets.sizes.tolist()])
     first, second = data.wins()
+    fit, devices = _FITTED[method], local_device_count()
+    program = mapped(fit, devices)
     for size in np.unique(size_of).tolist():
         for batch, room in batches(np.flatnonzero(size_of == size), _CELLS // size**2):
             items, where = sets.items(batch, size)
@@ -192,34 +191,33 @@ def _calls(data: Comparisons, method: str, value: float) -> Iterator[Call]:
             won, there = np.zeros((room, size, size)), np.zeros((room, size), bool)
             won[at, a, b], won[at, b, a] = first[rows], second[rows]
             there[: len(batch)] = where
-            make = partial(_fit, method, (won, there), value)
-            key = "strengths", method, won.shape, local_device_count()
+            make = partial(called, program, (won, there), (np.float64(value),))
+            key = "strengths", method, won.shape, devices
             yield Call((items, where), make, key)
 
 
-def _fit(method: str, cut: Any, value: float) -> Any:
-    program = _program(method, local_device_count())
-    return program(place(cut), np.float64(value))
+def called(program: Callable, sets: Any, shared: Any) -> Any:
+    """Call a program of `mapped`, on all devices."""
+    return program(place(sets), shared)
 
 
 @cache
-def _program(method: str, devices: int) -> Callable:
-    """Map a fit over sets."""
-    fit = {"bt": bradley_terry, "rank-centrality": _centrality}[method]
+def mapped(fit: Callable, devices: int, **fixed: Any) -> Callable:
+    """Map what is fitted to one set over sets, whose last array says where items are.
 
-    def program(cut, value):
+    On a CPU one set after the other: each stays in a core's cache, and ends by itself.
+    """
+
+    def program(sets, shared):
         def one(of_set):
-            won, where = of_set
-            return fit(won, value, where=where)
+            *given, where = of_set
+            return fit(*given, *shared, where=where, **fixed)
 
-        return at_once(one, cut)
+        if default_backend() == "cpu":
+            return jax.lax.map(one, sets)
+        return jax.vmap(one)(sets)
 
     return Program(program, devices)
-
-
-def at_once(one: Callable, cut: Any) -> Any:
-    """Map over sets; on a CPU one by one: each stays in a core's cache, and ends."""
-    return jax.lax.map(one, cut) if default_backend() == "cpu" else jax.vmap(one)(cut)
 
 
 def _centrality(won, added, *, where):
@@ -242,3 +240,4 @@ def _borda(data: Comparisons) -> Float64[np.ndarray, " items"]:
 
 
 _COUNTED = {"copeland": _copeland, "borda": _borda}
+_FITTED = {"bt": bradley_terry, "rank-centrality": _centrality}

@@ -6,7 +6,6 @@ that another process has found are on disk.
 
 import os
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -83,7 +82,10 @@ def heaviest_cycles(net: Int[np.ndarray, "n n"]) -> Cycles:
     Source: Grötschel, Jünger and Reinelt, On the acyclic subgraph polytope, 1985.
     """
     n = len(net)
-    tail, head, number = _in_cycles(net)
+    _, part = connected_components(net > 0, connection="strong")
+    tail, head = np.nonzero((net > 0) & (part[:, None] == part))  # edges on cycles
+    number = np.zeros(net.shape, np.int64)
+    number[tail, head] = np.arange(len(tail))
     weights = net[tail, head].astype(np.float64)
     cycles = dict.fromkeys(_triangles(net))
     dual, matrix = np.zeros(0), sparse.csr_array((0, len(tail)))
@@ -108,15 +110,6 @@ def heaviest_cycles(net: Int[np.ndarray, "n n"]) -> Cycles:
         row[list(cycle)] = True
     positive = dual > 1e-9
     return Cycles(members[positive], dual[positive])
-
-
-def _in_cycles(net: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Find the edges that are on a cycle; number them by their two vertices."""
-    _, part = connected_components(net > 0, connection="strong")
-    tail, head = np.nonzero((net > 0) & (part[:, None] == part))
-    number = np.zeros(net.shape, np.int64)
-    number[tail, head] = np.arange(len(tail))
-    return tail, head, number
 
 
 def _inside(
@@ -158,15 +151,15 @@ def _triangles(net: np.ndarray) -> list[tuple[int, ...]]:
     return cycles
 
 
-def _steps(cycle: tuple[int, ...]) -> list[tuple[int, int]]:
-    return list(zip(cycle, (*cycle[1:], cycle[0]), strict=True))
-
-
 def _incidence(
     cycles: list[tuple[int, ...]], number: np.ndarray, edges: int
 ) -> sparse.csr_array:
     """Find which cycle has which edge."""
-    pairs = [(i, *step) for i, cycle in enumerate(cycles) for step in _steps(cycle)]
+    pairs = [
+        (row, *step)
+        for row, cycle in enumerate(cycles)
+        for step in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
+    ]
     row, tail, head = np.array(pairs, np.int64).reshape(-1, 3).T
     shape = len(cycles), edges
     return sparse.csr_array((np.ones(len(row)), (row, number[tail, head])), shape=shape)
@@ -191,10 +184,6 @@ def _uncovered(
         path = [*path[least:], *path[:least]]
         cycles.append(tuple([path[0], *path[:0:-1]]))  # it was walked backwards
     return cycles
-
-
-class _TooManyError(Exception):
-    """A search came to its limit."""
 
 
 @dataclass(frozen=True)
@@ -251,9 +240,7 @@ def optimal_orders(
     """
     net = net_wins(counts)
     search = _Search(net, heaviest_cycles(net), states, seconds)
-    try:
-        levels = search.levels()
-    except _TooManyError:
+    if (levels := search.levels()) is None:
         return None
     in_conflict = int(np.minimum(counts, counts.T).sum()) // 2
     sets, steps = _on_optimal_ways(levels)
@@ -292,26 +279,29 @@ class _Search:
         self.room = states
         self.end = time.monotonic() + seconds if seconds else np.inf
 
-    def levels(self) -> list[_Level]:
-        """Search with the least cost that may suffice, then with the next."""
-        most = self.least
+    def levels(self) -> list[_Level] | None:
+        """Search with the least cost that may suffice, then with the next.
+
+        Returns:
+            None at the limit of sets, or of time.
+        """
+        most, none = self.least, np.zeros(0, np.int64)
+        every = np.ones((1, len(self.net)), bool)
         while True:
             least_over = np.inf
-            levels = [self._start()]
+            levels = [_Level(every, np.zeros(1), (none, none, np.zeros(0)))]
             for _ in self.net:
                 level, over = self._next(levels[-1], most)
                 least_over = min(least_over, over)
                 if level is None:
                     break
                 levels.append(level)
+                self.room -= len(level.left)
+                if self.room < 0 or time.monotonic() > self.end:
+                    return None
             else:
                 return levels
             most = max(most + 1, np.ceil(least_over - NEAR))
-
-    def _start(self) -> _Level:
-        none = np.zeros(0, np.int64)
-        left = np.ones((1, len(self.net)), bool)
-        return _Level(left, np.zeros(1), (none, none, np.zeros(0)))
 
     def _next(self, level: _Level, most: float) -> tuple[_Level | None, float]:
         """Add a document to each set; also give the least cost that was too much."""
@@ -330,9 +320,6 @@ class _Search:
         _, first, target = np.unique(
             np.packbits(after, axis=1), axis=0, return_index=True, return_inverse=True
         )
-        self.room -= len(first)
-        if self.room < 0 or time.monotonic() > self.end:
-            raise _TooManyError
         target, cost = target.reshape(-1), cost[source, added]
         least = np.full(len(first), np.inf)
         np.minimum.at(least, target, cost)
@@ -348,33 +335,25 @@ def _kinds(net: np.ndarray) -> np.ndarray:
 
 def _on_optimal_ways(levels: list[_Level]) -> tuple[np.ndarray, np.ndarray]:
     """Keep the sets and steps of orders that contradict the fewest judgments."""
-    kept_steps = list(_backwards(levels))[::-1]
+    wanted, kept = np.ones(1, bool), []
+    for before, level in zip(levels[-2::-1], levels[:0:-1], strict=True):
+        source, target, cost = level.steps
+        optimal = wanted[target] & (cost == level.cost[target])
+        kept.append((source[optimal], target[optimal]))
+        wanted = np.zeros(len(before.left), bool)
+        wanted[source[optimal]] = True
     sets, steps, first = [~levels[0].left], [np.zeros((0, 2), np.int64)], 0
     number = np.zeros(1, np.int64)  # of the kept sets of the level before
-    for level, (source, target) in zip(levels[1:], kept_steps, strict=True):
+    for level, (source, target) in zip(levels[1:], kept[::-1], strict=True):
         reached = np.unique(target)
         start = first + len(sets[-1])
-        steps.append(
-            np.column_stack(
-                [first + number[source], start + np.searchsorted(reached, target)]
-            )
-        )
+        ends = first + number[source], start + np.searchsorted(reached, target)
+        steps.append(np.column_stack(ends))
         number = np.zeros(len(level.left), np.int64)
         number[reached] = np.arange(len(reached))
         sets.append(~level.left[reached])
         first = start
     return np.concatenate(sets), np.concatenate(steps)
-
-
-def _backwards(levels: list[_Level]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Return the steps into each level that optimal orders take, from the last one."""
-    wanted = np.ones(1, bool)
-    for before, level in zip(levels[-2::-1], levels[:0:-1], strict=True):
-        source, target, cost = level.steps
-        optimal = wanted[target] & (cost == level.cost[target])
-        yield source[optimal], target[optimal]
-        wanted = np.zeros(len(before.left), bool)
-        wanted[source[optimal]] = True
 
 
 FOLDER = "PGCJAX_CACHE_DIR"
@@ -420,12 +399,8 @@ def _arrays(orders: OptimalOrders | None) -> dict[str, np.ndarray]:
     """Lay orders out; nothing where there are too many."""
     if orders is None:
         return {}
-    return {
-        "minimum": np.array(orders.minimum),
-        "sets": np.packbits(orders.sets, axis=1),
-        "steps": orders.steps,
-        "kinds": orders.kinds,
-    }
+    arrays = {name: np.asarray(value) for name, value in vars(orders).items()}
+    return arrays | {"sets": np.packbits(orders.sets, axis=1)}
 
 
 @cache

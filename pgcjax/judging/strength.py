@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Float64
+from jaxtyping import Float
 
 from pgcjax.errors import UsageError, counted
 from pgcjax.io.graded import read_qrels
 from pgcjax.io.result import Result
 from pgcjax.judging.agreement import grades_of
-from pgcjax.judging.votes import Votes, collect, label, read_judgments
+from pgcjax.judging.votes import collect, label, read_judgments
 from pgcjax.later import stats
 
 RELATIONS = ("B - A", "B / A", "A + B", "A", "B")
@@ -83,19 +83,16 @@ def judgment_strength(
     pairs["votes"] = weight.astype(np.int64)
     toward_b = np.where(turned, balance, -balance)
     pairs["strength"] = 1 + toward_b / np.maximum(weight, 1)
-    pairs["seconds"] = _medians(votes, read_judgments(preferences, judges))
+    pairs["seconds"] = np.nan
+    table = read_judgments(preferences, judges)
+    if "seconds" in table:
+        median = _pair_medians(table[table["other_doc_id"].notna()])
+        index = pd.MultiIndex.from_frame(votes.pairs)
+        pairs["seconds"] = median.reindex(index).to_numpy(np.float64)
     pairs = pairs[comparable].reset_index(drop=True)
     table = pd.DataFrame(_correlations(pairs))
     settings, gaps = {"judges": judges and [*judges]}, _by_gap(pairs)
     return Strength(table, settings, tuple(notes), by_gap=gaps, pairs=pairs)
-
-
-def _medians(votes: Votes, table: pd.DataFrame) -> Float64[np.ndarray, " pairs"]:
-    """Return the median time of each pair, NaN where no time is known."""
-    if "seconds" not in table:
-        return np.full(len(votes.pairs), np.nan)
-    median = _pair_medians(table[table["other_doc_id"].notna()])
-    return median.reindex(pd.MultiIndex.from_frame(votes.pairs)).to_numpy(np.float64)
 
 
 def _pair_medians(judgments: pd.DataFrame) -> pd.Series:

@@ -98,7 +98,7 @@ def compare(
     cluster = _clusters(shared.index.to_frame(index=False))
     documents, taus, tau = _orders(shared)
     queries = _by_query(shared, taus)
-    sides = [_Side.of(table, lengths) for table in tables[:2]]
+    sides = [_Side(votes_by_pair(t, lengths), double_votes(t)) for t in tables[:2]]
     rows = [*_agreement(shared, cluster, called), tau]
     rows += _differences(sides, called, progress)
     rows += [_drift(shared, cluster)] if before is not None else []
@@ -249,10 +249,6 @@ class _Side(NamedTuple):
 
     votes: pd.DataFrame
     double: pd.DataFrame
-
-    @classmethod
-    def of(cls, table: pd.DataFrame, lengths: Any) -> "_Side":
-        return cls(votes_by_pair(table, lengths), double_votes(table))
 
     def without(self, block: int) -> "_Side":
         return _Side(*(t[t["block"] != block] for t in self))

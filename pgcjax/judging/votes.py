@@ -60,7 +60,15 @@ def encode(
     Raises:
         UsageError: an unknown grouping, or one that is not the same both ways round.
     """
-    name_of = _naming(grouping)
+    if isinstance(grouping, Mapping):
+        naming: Callable[[float], str | None] = grouping.get
+    else:
+        check_choice("grouping", grouping, GROUPINGS)
+        naming = GROUPINGS[grouping]
+
+    def name_of(value: float) -> str | None:
+        return BOTH_BAD if isnan(value) else naming(value)
+
     distinct, where = np.unique(values, return_inverse=True)  # NaN is last, and one
     turned = [-distinct] if sides == "any" else []
     occurring = np.unique(np.concatenate([distinct, *turned])).tolist()
@@ -84,14 +92,6 @@ def encode(
             mirrored[place[one]] = place[str(other)]
     code = np.array([place.get(name_of(float(v)) or "", -1) for v in distinct])
     return options, mirrored, code[where] if len(values) else np.zeros(0, np.int64)
-
-
-def _naming(grouping: Grouping) -> Callable[[float], str | None]:
-    if isinstance(grouping, Mapping):
-        return lambda value: BOTH_BAD if isnan(value) else grouping.get(value)
-    check_choice("grouping", grouping, GROUPINGS)
-    naming = GROUPINGS[grouping]
-    return lambda value: BOTH_BAD if isnan(value) else naming(value)
 
 
 _PAIR = ["query_id", "doc_id", "other_doc_id"]

@@ -16,7 +16,7 @@ from pgcjax.io.result import Result
 from pgcjax.later import stats
 from pgcjax.stats import tests
 from pgcjax.stats.compare import compare
-from pgcjax.stats.matrix import Matrix, read
+from pgcjax.stats.matrix import Matrix, check_same_runs, read
 
 ALL = "all named runs"
 _LOTS = 2000  # sets of runs: shares are within .005 of .05
@@ -125,12 +125,7 @@ def _aligned(
     judge: Matrix, people: Matrix
 ) -> tuple[Matrix, Float64[np.ndarray, "2 runs queries"], list[str]]:
     """Take the queries that both scored, of the same runs: the judge's and people's."""
-    for run in sorted({*judge.run_ids} ^ {*people.run_ids}):
-        who = "the judge" if run in judge.run_ids else "people"
-        raise DataError(
-            f"run {run!r} has scores by {who} alone",
-            mend="Score it by the other, too, or leave it out of both.",
-        )
+    check_same_runs(people, judge, "the judge")
     if judge.measure and people.measure and judge.measure != people.measure:
         raise UsageError(
             f"the judge's scores are by {judge.measure}, people's by {people.measure}"

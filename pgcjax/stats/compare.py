@@ -1,7 +1,7 @@
 """Tests, intervals, effect sizes and groups of the differences between runs."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any, NamedTuple, Never
@@ -18,7 +18,7 @@ from pgcjax.errors import (
     listed,
     refuse_arguments,
 )
-from pgcjax.io.reading import memory_limit, reading
+from pgcjax.io.reading import reading
 from pgcjax.io.result import names_at
 from pgcjax.judging.rank_ranges import rank_columns
 from pgcjax.later import stats
@@ -147,10 +147,7 @@ def _names(baselines: Any) -> list[str]:
     """List the baselines of one name or several, of a Series, too."""
     if baselines is None or isinstance(baselines, str):
         return [baselines] if baselines else []
-    try:
-        names = list(baselines)
-    except TypeError:
-        names = [baselines]
+    names = list(baselines) if isinstance(baselines, Iterable) else [baselines]
     for name in names:
         if not isinstance(name, str):
             raise UsageError(f"baselines: expected names of runs, found {name!r}")
@@ -210,7 +207,8 @@ def _tested(
     same = tests.identical(values, pairs)
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = np.where(same | (mean == 0), 0.0, mean / deviation)
-    low, high = _bounds(values, pairs, made, sampling["seed"], effort["memory"])
+    moments = mean, deviation, same
+    low, high = _bounds(values, pairs, made, moments, sampling["seed"])
     of_pairs = {"difference": mean, "low": low, "high": high}
     means, queries = values.mean(1), values.shape[1]
     spread, alpha = values.std(1, ddof=1), sampling["alpha"]
@@ -270,12 +268,20 @@ def _bounds(
     values: Values,
     pairs: RunPairs,
     made: Decision,
+    of_pairs: tuple[np.ndarray, np.ndarray, np.ndarray],
     seed: int,
-    memory: str | int | None,
 ) -> intervals.Ends:
-    """Compute the interval of each difference: 0 is outside exactly if p < level."""
+    """Compute the interval of each difference: 0 is outside exactly if p < level.
+
+    Args:
+        values: scores.
+        pairs: of runs.
+        made: which are significant.
+        of_pairs: mean and deviation of their differences, and whether they are equal.
+        seed: as of `compare`.
+    """
     outcome, level, test = made.outcome, made.level, made.test
-    mean, deviation = tests.moments(values, pairs)
+    mean, deviation, same = of_pairs
     if test in FAMILY:
         if outcome.largest is None or outcome.unit is None:
             half = tests.critical_difference(values, float(level))
@@ -283,12 +289,10 @@ def _bounds(
             critical = intervals.critical_value(outcome.largest, float(level))
             half = critical * outcome.unit
         # Of identical runs, the mean may be what rounding makes of 0.
-        half = np.where(
-            tests.identical(values, pairs), np.maximum(half, abs(mean)), half
-        )
+        half = np.where(same, np.maximum(half, abs(mean)), half)
         return mean - half, mean + half
     options: dict[str, Any] = {"resamples": outcome.resamples, "seed": seed}
-    options |= {"level": level, "budget": min(2**28, memory_limit(memory) // 4)}
+    options["level"] = level
     if test == "bootstrap":
         ends = intervals.bootstrap_t(values, pairs, **options)
     elif test == "permutation":

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float, Float64, Int64
+from jaxtyping import Float64, Int64
 
 from pgcjax.errors import Progress, UsageError
 from pgcjax.io.result import Result, computed
@@ -19,25 +19,7 @@ from pgcjax.stats.matrix import check_measures
 from pgcjax.stats.procedures import decide
 from pgcjax.stats.tests import all_pairs, check_alpha
 
-PValues = Float[np.ndarray, " pairs"]
-Significant = Bool[np.ndarray, " pairs"]
 Counts = Int64[np.ndarray, "measures measures"]
-
-
-def power(p_values: PValues, alpha: float = 0.05) -> float:
-    """Share the pairs of runs that differ significantly, p < alpha, among all pairs.
-
-    Source: Sakai 2012, 4.1.
-    """
-    return float(np.mean(p_values < alpha))
-
-
-def overlap(a: Significant, b: Significant) -> tuple[int, int, int]:
-    """Count the pairs significant by the first only, by both, by the second only.
-
-    Source: Sakai 2012, Table 4.
-    """
-    return int((a & ~b).sum()), int((a & b).sum()), int((b & ~a).sum())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,10 +82,10 @@ class Discrimination(Result):
         Source: Sakai 2012, Table 4.
         """
         by = {key: rows["significant"].to_numpy() for key, rows in self._groups()}
-        rows = [
-            (*one, *other, *overlap(by[one], by[other]))
-            for one, other in combinations(by, 2)
-        ]
+        rows = []
+        for (one, a), (other, b) in combinations(by.items(), 2):
+            both = int((a & b).sum())
+            rows.append((*one, *other, int(a.sum()) - both, both, int(b.sum()) - both))
         names = ["test_a", "measure_a", "test_b", "measure_b"]
         return pd.DataFrame(rows, columns=[*names, "only_a", "both", "only_b"])
 

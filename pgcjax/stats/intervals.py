@@ -46,42 +46,25 @@ def critical_value(largest: Float64[np.ndarray, " resamples"], alpha: float) -> 
     return float(largest[len(largest) - 1 - most])
 
 
-def twice_below(
+def _twice_below(
     drawn: Float64[np.ndarray, "pairs resamples"],
-    observed: Float64[np.ndarray, "pairs 1"],
-    slack: float | Float64[np.ndarray, "pairs 1"],
+    observed: Float64[np.ndarray, "pairs 1"] | float,
 ) -> Int64[np.ndarray, " pairs"]:
-    """Count the resamples below what was observed twice, those equal to it once.
-
-    Args:
-        drawn: the statistic in each resample.
-        observed: the statistic of the queries as they are.
-        slack: values of it are equal if they differ by no more.
-    """
+    """Count the resamples below what was observed twice, those equal to it once."""
+    slack = NOISE * np.abs(drawn).max(1, initial=0, keepdims=True)
     return (drawn < observed - slack).sum(1) + (drawn <= observed + slack).sum(1)
 
 
-def bias_corrected(
-    levels: Float64[np.ndarray, "2 #pairs"],
-    below: Int64[np.ndarray, " pairs"],
-    resamples: int,
-    w: Float64[np.ndarray, "pairs queries"],
-) -> Float64[np.ndarray, "2 pairs"]:
-    """Correct levels of percentiles for bias and acceleration.
+def bias_of(
+    observed: OfPairs, drawn: Float64[np.ndarray, "pairs resamples"]
+) -> OfPairs:
+    """Return the normal quantile of the share of resamples below what was observed.
 
-    Args:
-        levels: of the lower and the upper bound.
-        below: what `twice_below` counts.
-        resamples: how many there are.
-        w: how much more than others each query adds to the statistic, in any unit.
+    A bias that no resample can show is not infinite.
     """
-    share = below / (2 * resamples)
-    least = 1 / (2 * resamples)  # a bias that no resample can show is not infinite
-    bias = ndtri(np.clip(share, least, 1 - least))
-    spread = (w * w).sum(1) ** 1.5
-    acceleration = (w**3).sum(1) / (6 * np.where(spread > 0, spread, 1.0))
-    moved = bias + ndtri(levels)
-    return ndtr(bias + moved / (1 - acceleration * moved))
+    count = 2 * drawn.shape[1]
+    share = _twice_below(drawn, observed[:, None]) / count
+    return ndtri(np.clip(share, 1 / count, 1 - 1 / count))
 
 
 def of_replicates(
@@ -107,10 +90,8 @@ def of_replicates(
     """
     levels = np.full((2, len(observed)), [[alpha / 2], [1 - alpha / 2]])
     if interval == "bc":
-        slack = NOISE * np.abs(drawn).max(1, initial=0, keepdims=True)
-        none = np.zeros((len(observed), 1))  # acceleration
-        below = twice_below(drawn, observed[:, None], slack)
-        levels = bias_corrected(levels, below, drawn.shape[1], none)
+        bias = bias_of(observed, drawn)
+        levels = ndtr(bias + (bias + ndtri(levels)))
     ascending = np.sort(drawn, axis=1)
     low, high = (quantile(ascending, level) for level in levels)
     return moved_ends(low, high, observed, drawn.mean(1), interval)
@@ -146,13 +127,9 @@ def share_above(
         drawn = drawn + (observed - drawn.mean(1))[:, None]
     elif interval == "basic":
         drawn = 2 * observed[:, None] - drawn
-    slack = NOISE * np.abs(drawn).max(1, initial=0, keepdims=True)
-    count = 2 * drawn.shape[1]
-    share = 1 - twice_below(drawn, np.zeros((len(drawn), 1)), slack) / count
+    share = 1 - _twice_below(drawn, 0.0) / (2 * drawn.shape[1])
     if interval == "bc":
-        below = twice_below(drawn, observed[:, None], slack)
-        bias = ndtri(np.clip(below / count, 1 / count, 1 - 1 / count))
-        share = ndtr(ndtri(share) + 2 * bias)
+        share = ndtr(ndtri(share) + 2 * bias_of(observed, drawn))
     return share
 
 
@@ -188,7 +165,6 @@ def bootstrap_t(
     resamples: int,
     seed: int,
     level: Fraction,
-    budget: int = 2**28,
 ) -> Ends:
     """Compute symmetric bootstrap-t intervals of mean differences.
 
@@ -201,7 +177,6 @@ def bootstrap_t(
         resamples: as of the test.
         seed: as of the test.
         level: 1 less that of the intervals.
-        budget: bytes that intermediate results may take.
 
     Returns:
         Low and high end of each pair.
@@ -224,7 +199,7 @@ def bootstrap_t(
             yield resample.multiplicities(resample.indices(seed, block, size, queries))
 
     place = reaching(level, resamples) + 1
-    (ratio,) = _largest(values, pairs, statistics, drawn, 1, place, budget)
+    (ratio,) = _largest(values, pairs, statistics, drawn, 1, place)
     with np.errstate(divide="ignore", invalid="ignore"):
         critical = np.sqrt((queries - 1) * ratio / (1 - ratio))
     critical[ratio >= 1 - NOISE] = np.inf
@@ -241,7 +216,6 @@ def sign_flips(
     exact: bool,
     seed: int,
     level: Fraction,
-    budget: int = 2**28,
 ) -> Ends:
     """Invert the test of means by sign flips.
 
@@ -256,7 +230,6 @@ def sign_flips(
         exact: whether all sign flips are made.
         seed: as of the test.
         level: 1 less that of the intervals.
-        budget: bytes that intermediate results may take.
 
     Source: Fisher's randomisation test; Tritchler 1984.
     """
@@ -283,7 +256,7 @@ def sign_flips(
         return np.stack([below, above])
 
     place = reaching(level, count, every=exact) + 1
-    below, above = _largest(values, pairs, statistics, drawn, 2, place, budget)
+    below, above = _largest(values, pairs, statistics, drawn, 2, place)
     return mean - below, mean + above
 
 
@@ -294,7 +267,6 @@ def _largest(
     drawn: Callable[[], Iterator[np.ndarray]],
     kinds: int,
     place: int,
-    budget: int,
 ) -> Float64[np.ndarray, "kinds pairs"]:
     """Find the place-th largest of each statistic of each pair over all resamples.
 
@@ -305,48 +277,23 @@ def _largest(
         drawn: gives the blocks of resamples, always the same.
         kinds: how many statistics there are.
         place: from 1; below, all are infinite.
-        budget: bytes of what is held.
     """
     count = len(pairs[0])
     if place < 1:
         return np.full((kinds, count), np.inf)
-    largest = np.empty((kinds, count))
-    width = max(values.shape[1], resample.BLOCK)
-    rows = max(1, _NEAR // width)
-    most = max(rows, budget // (8 * kinds * (place + resample.BLOCK)) // rows * rows)
-    for start in range(0, count, most):
-        stop = min(start + most, count)
-        blocks = [slice(k, min(k + rows, stop)) for k in range(start, stop, rows)]
-        best: list[Statistics | None] = [None] * len(blocks)
 
-        def merged(
-            block: slice, best: Statistics | None, weights: np.ndarray
-        ) -> Statistics:
-            z = values[pairs[0][block]] - values[pairs[1][block]]
-            return _merged(best, statistics(z, weights), place)
+    def of_block(low: int) -> Float64[np.ndarray, "kinds rows"]:
+        first, second = (side[low : low + rows] for side in pairs)
+        z = values[first] - values[second]
+        best = np.full((kinds, len(z), place), -np.inf)
+        for weights in drawn():
+            both = np.concatenate([best, statistics(z, weights)], axis=2)
+            best = np.partition(both, -place, axis=2)[..., -place:].copy()
+        return best.min(2)
 
-        with ThreadPoolExecutor(resample.workers()) as pool:
-            for weights in drawn():
-                best = [*pool.map(merged, blocks, best, [weights] * len(blocks))]
-        for block, of_block in zip(blocks, best, strict=True):
-            assert of_block is not None
-            largest[:, block] = of_block.min(2)
-    return largest
-
-
-def _merged(best: Statistics | None, part: Statistics, place: int) -> Statistics:
-    """Find the `place` largest statistics of each pair so far, and of a new part."""
-    if best is not None and best.shape[2] == place:
-        # Most blocks of resamples have nothing larger for most pairs.
-        kind, row = np.nonzero(part.max(2) > best.min(2))
-        both = np.concatenate([best[kind, row], part[kind, row]], axis=1)
-        best[kind, row] = np.partition(both, -place, axis=1)[:, -place:]
-        return best
-    if best is not None:
-        part = np.concatenate([best, part], axis=2)
-    if part.shape[2] > place:
-        part = np.partition(part, -place, axis=2)[..., -place:].copy()
-    return part
+    rows = max(1, _NEAR // max(values.shape[1], resample.BLOCK))
+    with ThreadPoolExecutor(resample.workers()) as pool:
+        return np.concatenate([*pool.map(of_block, range(0, count, rows))], axis=1)
 
 
 def wilcoxon(values: Values, pairs: RunPairs, p: OfPairs, level: Fraction) -> Ends:

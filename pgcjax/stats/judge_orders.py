@@ -253,19 +253,16 @@ class JudgeOrders(Result):
         above, below = np.where(turned, b, a), np.where(turned, a, b)
         names = np.array(self.run_ids, object)
         table = pd.DataFrame({"run_a": names[above], "run_b": names[below]}, dtype=str)
-        raw, p = [], []
-        for order in (x, y):
+        raw = []
+        for judge, order in (("a", x), ("b", y)):
             of_pairs = np.full(len(pairs[0]), nan)
             if order.values.shape[1] > 1:
                 of_pairs = tests.t(order.values, pairs)
             raw.append(of_pairs[which])
-            p.append(tests.adjust(of_pairs, correction)[which])
-        for judge, order in (("a", x), ("b", y)):
+            p = tests.adjust(of_pairs, correction)[which]
             table[f"difference_{judge}"] = order.mean[above] - order.mean[below]
-        for judge, of_pairs in zip("ab", p, strict=True):
-            table[f"p_{judge}"] = of_pairs
-        for judge, of_pairs in zip("ab", p, strict=True):
-            table[f"significant_{judge}"] = of_pairs < alpha
+            table[f"p_{judge}"], table[f"significant_{judge}"] = p, p < alpha
+        table = table[_SWAPS]
         surest = np.lexsort((table["run_b"], table["run_a"], np.maximum(*raw)))
         return table.iloc[surest].reset_index(drop=True)
 

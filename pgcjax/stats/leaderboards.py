@@ -139,12 +139,11 @@ def _of_same_runs(
             f"lacks: {listed(gone)}"
         )
         warnings.warn(notes[-1], DataWarning, stacklevel=3)
-
-    def fewer(board: _Leaderboard) -> _Leaderboard:
-        tables = {m: t[t["run_id"].isin(common)] for m, t in board.tables.items()}
-        return replace(board, tables=tables)
-
-    return fewer(true), fewer(other)
+    one, two = (
+        {m: t[t["run_id"].isin(common)] for m, t in board.tables.items()}
+        for board in boards
+    )
+    return replace(true, tables=one), replace(other, tables=two)
 
 
 def _orders(

@@ -201,6 +201,20 @@ class CheckedScores:
         return Matrix(runs, names, values, measure, notes, lacked)
 
 
+def check_same_runs(people: Matrix, other: Matrix, judge: str) -> None:
+    """Refuse runs that have scores by people alone, or by the other alone.
+
+    Raises:
+        DataError: there is one; `judge` names the other, such as `the model`.
+    """
+    for run in sorted({*people.run_ids} ^ {*other.run_ids}):
+        who = "people" if run in people.run_ids else judge
+        raise DataError(
+            f"run {run!r} has scores by {who} alone",
+            mend="Score it by the other, too, or leave it out of both.",
+        )
+
+
 def _completed(
     wide: pd.DataFrame, missing: str, lacked: Mapping[str, Sequence[str]], where: str
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:

@@ -4,13 +4,13 @@ import math
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float64, Real
+from jaxtyping import Bool, Float64
 
 from pgcjax._version import __version__
 from pgcjax.errors import Progress, UsageError, check_choice
@@ -27,9 +27,14 @@ FAMILY = ("max-t", "tukey", "anova")
 MOST_RESAMPLES = 500_000
 """Most resamples that are made by default."""
 
+SAVE_EVERY = 5.0
+"""Seconds between two states in a journal."""
+
 _BEYOND = 2  # times as many as the least, if nobody says how many
 _ENUMERATED = 16  # queries up to which all sign flips are made
 _STATE = "finished-blocks"
+
+Total = Float64[np.ndarray, " pairs_or_resamples"]
 
 
 @dataclass(frozen=True)
@@ -233,7 +238,6 @@ def run(
     memory: str | int | None = None,
     progress: Progress | None = None,
     journal: str | os.PathLike | None = None,
-    save_every: float = 5.0,
 ) -> Outcome:
     """Test pairs of runs, two-sided.
 
@@ -248,7 +252,6 @@ def run(
         memory: bytes that intermediate results may take.
         progress: called with `(stage, done, total)`.
         journal: folder for what is counted, with which the same call goes on.
-        save_every: seconds between two states in the journal.
 
     Raises:
         UsageError: an argument is wrong. DataError: the journal is of another job.
@@ -264,20 +267,28 @@ def run(
     same = tests.identical(values, pairs)  # of these p is 1
     exact = test == "permutation" and 2**queries <= max(count, 2**_ENUMERATED)
     statistic = _statistic(values, pairs, test, seed, memory_limit(memory), exact, same)
-    identity = {"version": __version__, "test": test, "seed": seed, "exact": exact}
     saved = None
     if journal is not None:
-        arrays = (statistic.scores.values, *map(np.asarray, pairs))
-        data = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
-        saved = Checkpoint(journal, identity | {"scores": sha256(data).hexdigest()})
-    sweep = Sweep(statistic, len(same), progress, saved, save_every)
-    if exact:
-        sweep.extend(2 ** (queries - 1))
-        p = np.where(same, 1.0, sweep.counts() / sweep.done)
-        return Outcome(p, np.zeros_like(p), 2**queries)
-    p, error = _extended(sweep, same, count, precision)
-    largest = None if statistic.reach is None else np.sort(sweep.total)
-    return Outcome(p, error, sweep.done, False, largest, statistic.unit)
+        about = {"version": __version__, "test": test, "seed": seed, "exact": exact}
+        saved = _opened(journal, about, statistic.scores, pairs)
+    if not exact:
+        return _sampled(statistic, same, count, precision, progress, saved)
+    half = 2 ** (queries - 1)  # the other half mirrors these
+    hits = _extended(statistic, np.zeros(len(same)), 0, half, progress, saved)
+    p = np.where(same, 1.0, hits / half)
+    return Outcome(p, np.zeros_like(p), 2**queries)
+
+
+def _opened(
+    journal: str | os.PathLike,
+    about: dict[str, Any],
+    scores: resample.WholeScores,
+    pairs: RunPairs,
+) -> Checkpoint:
+    """Open the journal of a job, which depends on these scores and pairs."""
+    arrays = (scores.values, *map(np.asarray, pairs))
+    data = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
+    return Checkpoint(journal, about | {"scores": sha256(data).hexdigest()})
 
 
 @dataclass(frozen=True)
@@ -344,78 +355,74 @@ def _statistic(
     return _Statistic(scores, counts)
 
 
-@dataclass
-class Sweep:
-    """Resamples of one test, counted block by block; more can be added.
-
-    Attributes:
-        statistic: of the test.
-        pairs: how many there are.
-        progress: as of `run`.
-        saved: where what is counted is kept.
-        save_every: seconds between two states.
-        done: resamples so far; no whole block can follow a part of one.
-        total: counts of pairs, or the one statistic of each resample.
-    """
-
-    statistic: _Statistic
-    pairs: int
-    progress: Progress | None
-    saved: Checkpoint | None
-    save_every: float
-    done: int = field(default=0, init=False)
-    total: Float64[np.ndarray, " pairs_or_resamples"] = field(init=False)
-
-    def __post_init__(self):
-        """Begin with nothing."""
-        self.total = np.zeros(self.pairs if self.statistic.reach is None else 0)
-        self._last_save = time.monotonic()
-
-    def extend(self, resamples: int) -> None:
-        """Go on until there are so many resamples."""
-        if self.saved and not self.done:
-            state = self.saved.load(_STATE)
-            if state and int(state["done"]) <= resamples:
-                self.done, self.total = int(state["done"]), state["total"]
-        first = self.done // resample.BLOCK
-        blocks = resample.block_results(self.statistic.block, first, resamples)
-        for size, part in blocks:
-            if self.statistic.reach is None:
-                self.total = self.total + part
-            else:
-                self.total = np.concatenate([self.total, part])
-            self.done += size
-            due = time.monotonic() - self._last_save >= self.save_every
-            whole = size == resample.BLOCK
-            if self.saved and whole and (due or self.done == resamples):
-                self.saved.save(_STATE, done=np.array(self.done), total=self.total)
-                self._last_save = time.monotonic()
-            if self.progress:
-                self.progress("resampling", self.done, resamples)
-
-    def counts(self) -> Real[np.ndarray, " pairs"]:
-        """Count, per pair, the resamples at least as extreme as what was observed."""
-        reach = self.statistic.reach
-        if reach is None:
-            return self.total
-        return self.done - np.searchsorted(np.sort(self.total), reach)
-
-
-def _extended(
-    sweep: Sweep,
+def _sampled(
+    statistic: _Statistic,
     same: Bool[np.ndarray, " pairs"],
     count: int,
     precision: float | None,
-) -> tuple[OfPairs, OfPairs]:
-    """Resample until p is precise enough: p of each pair, and its standard error."""
-    block = resample.BLOCK
+    progress: Progress | None,
+    saved: Checkpoint | None,
+) -> Outcome:
+    """Resample until p is precise enough."""
     if precision is not None:
-        count = -(-count // block) * block  # whole blocks can be added to
+        count = _whole_blocks(count)  # which can be added to
+    done, total = 0, np.zeros(len(same) if statistic.reach is None else 0)
     while True:
-        sweep.extend(count)
-        p = np.where(same, 1.0, (1 + sweep.counts()) / (1 + count))
+        total = _extended(statistic, total, done, count, progress, saved)
+        hits = total
+        if statistic.reach is not None:
+            hits = count - np.searchsorted(np.sort(total), statistic.reach)
+        p = np.where(same, 1.0, (1 + hits) / (1 + count))
         variance = p * (1 - p)
         if precision is None or variance.max(initial=0.0) / count <= precision**2:
-            return p, np.sqrt(variance / count)
-        needed = math.ceil(float(variance.max()) / precision**2)
-        count = -(-max(needed, count + block) // block) * block
+            break
+        done, needed = count, math.ceil(float(variance.max()) / precision**2)
+        count = _whole_blocks(max(needed, count + resample.BLOCK))
+    largest = None if statistic.reach is None else np.sort(total)
+    error = np.sqrt(variance / count)
+    return Outcome(p, error, count, False, largest, statistic.unit)
+
+
+def _whole_blocks(resamples: int) -> int:
+    return -(-resamples // resample.BLOCK) * resample.BLOCK
+
+
+def _extended(
+    statistic: _Statistic,
+    total: Total,
+    done: int,
+    resamples: int,
+    progress: Progress | None,
+    saved: Checkpoint | None,
+) -> Total:
+    """Go on, block by block, until there are so many resamples.
+
+    The first time, with what a journal has.
+
+    Args:
+        statistic: of the test.
+        total: counts of pairs, or the one statistic of each resample, so far.
+        done: resamples so far, in whole blocks.
+        resamples: how many there are to be.
+        progress: as of `run`.
+        saved: where what is counted is kept.
+    """
+    state = saved.load(_STATE) if saved and not done else None
+    if state and int(state["done"]) <= resamples:
+        done, total = int(state["done"]), state["total"]
+    last_save = time.monotonic()
+    first = done // resample.BLOCK
+    for size, part in resample.block_results(statistic.block, first, resamples):
+        if statistic.reach is None:
+            total = total + part
+        else:
+            total = np.concatenate([total, part])
+        done += size
+        due = time.monotonic() - last_save >= SAVE_EVERY
+        whole = size == resample.BLOCK
+        if saved and whole and (due or done == resamples):
+            saved.save(_STATE, done=np.array(done), total=total)
+            last_save = time.monotonic()
+        if progress:
+            progress("resampling", done, resamples)
+    return total

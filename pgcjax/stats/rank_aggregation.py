@@ -1,14 +1,11 @@
 """Preferences between all pairs of runs → one order of the runs, with intervals."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float64, Int, Int8
+from jaxtyping import Float64, Int
 
-from pgcjax.stats import resample, tests
-from pgcjax.stats.procedures import check_resampling
-from pgcjax.stats.uncertainty import Uncertainty, query_means
+from pgcjax.stats import tests
+from pgcjax.stats.uncertainty import Uncertainty
 
 JUMP = 0.15
 """Chance with which the chain of `mc4` goes to any run instead of one that is ahead."""
@@ -37,51 +34,6 @@ def mc4(behind: Int[np.ndarray, "runs runs"]) -> Float64[np.ndarray, " runs"]:
     flow = np.eye(runs) - (1 - JUMP) * chain.T
     value = np.linalg.solve(flow, np.full(runs, JUMP / runs))
     return np.round(value / value.sum(), _DIGITS)
-
-
-def majorities(
-    first: Int[np.ndarray, " pairs"],
-    second: Int[np.ndarray, " pairs"],
-    lead: Float64[np.ndarray, " pairs"],
-    runs: int,
-) -> Float64[np.ndarray, "runs runs"]:
-    """Lay out by how many queries each run is behind each other one, for `mc4`.
-
-    Args:
-        first: one run of each pair.
-        second: the other.
-        lead: by how many queries more the first is preferred than the second.
-        runs: how many there are.
-    """
-    behind = np.zeros((runs, runs))
-    behind[first, second], behind[second, first] = -lead, lead
-    return behind
-
-
-def resampled(
-    weight: Float64[np.ndarray, "queries resamples"],
-    signs: Int8[np.ndarray, "pairs queries"],
-    value: Callable[[Float64[np.ndarray, " pairs"]], Float64[np.ndarray, " runs"]],
-) -> Float64[np.ndarray, "resamples runs"]:
-    """Aggregate the signs of preferences anew over each resample of the queries."""
-    return np.array([value(signs @ column) for column in weight.T])
-
-
-def drawn_weights(
-    queries: int, resamples: int, seed: int
-) -> Float64[np.ndarray, "queries resamples"]:
-    """Draw queries with replacement, as the bootstrap of `compare` does."""
-    check_resampling(resamples, seed)
-    return resample.bootstrap_weights(seed, resamples, queries)
-
-
-def means_of(
-    values: Float64[np.ndarray, "runs queries"],
-    answered: Bool[np.ndarray, "runs queries"],
-    weight: Float64[np.ndarray, "queries resamples"],
-) -> Float64[np.ndarray, "resamples runs"]:
-    """Average values over the queries of each resample that a run has."""
-    return query_means(values, answered, weight.T, "skip")
 
 
 def ordering(

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float64
 from pgcjax.errors import DataError, DataWarning, UsageError, counted, listed
 from pgcjax.later import stats
 from pgcjax.stats import tests
-from pgcjax.stats.matrix import Matrix, read
+from pgcjax.stats.matrix import Matrix, check_same_runs, read
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
 LEAST = 5
@@ -326,12 +326,7 @@ def random_share(
 
 
 def _check_same(human: Matrix, model: Matrix) -> None:
-    for run in sorted({*human.run_ids} ^ {*model.run_ids}):
-        who = "people" if run in human.run_ids else "the model"
-        raise DataError(
-            f"run {run!r} has scores by {who} alone",
-            mend="Score it by the other, too, or leave it out of both.",
-        )
+    check_same_runs(human, model, "the model")
     judged, every = len(human.query_ids), len(model.query_ids)
     if judged < LEAST:
         raise DataError(

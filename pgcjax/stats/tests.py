@@ -56,14 +56,8 @@ def check_alpha(alpha: float) -> None:
 def identical(values: Values, pairs: RunPairs) -> Bool[np.ndarray, " pairs"]:
     """Find pairs whose scores are equal, but for rounding, on every query."""
     same, limit = np.zeros(len(pairs[0]), bool), largest_noise(values)
-    queries, largest = values.shape[1], np.abs(values).max(initial=0.0) or 1.0
-    # Sums tell most pairs apart; what rounding puts between them is below the rest.
-    sums = (values / largest).sum(1)
-    near = NOISE * 2 * queries + 2.0**-50 * queries**2
-    close = np.flatnonzero(np.abs(sums[pairs[0]] - sums[pairs[1]]) <= near)
-    rest = pairs[0][close], pairs[1][close]
-    for block, z in differences(values, rest):
-        same[close[block]] = (np.abs(z) <= limit).all(1)
+    for block, z in differences(values, pairs):
+        same[block] = (np.abs(z) <= limit).all(1)
     return same
 
 

@@ -1,6 +1,5 @@
 """Labels of aspects: by hand, and made up so that the answers are known."""
 
-import sys
 from math import isnan, nan
 
 import numpy as np
@@ -168,20 +167,6 @@ def test_correlations_equal_those_one_by_one(seed):
             assert rho == pytest.approx(spearman(x, y), abs=1e-12)
 
 
-def test_what_was_made_up_is_found():
-    found = aspect_correlation(random_labels(1, n=400, holes=0.05))
-    matrix = found[found["setting"] == "isolation"].pivot(
-        index="aspect_a", columns="aspect_b", values="spearman"
-    )
-    assert matrix.loc["overall", "topicality"] > 0.8
-    assert abs(matrix.loc["overall", "authority"]) < 0.15
-    assert abs(matrix.loc["authority", "quality"]) < 0.15
-    condition = found[found["setting"] == "condition"].set_index(
-        ["aspect_a", "aspect_b"]
-    )
-    assert condition.loc[("overall", "overall in isolation"), "spearman"] > 0.8
-
-
 @given(st.integers(0, 10))
 def test_order_of_rows_means_nothing(seed):
     frame = random_labels(seed, n=15)
@@ -231,20 +216,6 @@ def test_prediction_by_default_and_again():
     assert found["deviation"].isna().all()  # one split
     again = aspect_prediction(random_labels(4).sample(frac=1, random_state=0), seed=1)
     pd.testing.assert_frame_equal(found, again, check_exact=True)
-
-
-def test_prediction_of_what_is_always_the_same():
-    pytest.importorskip("sklearn")
-    frame = deciding(40)
-    frame.loc[frame["aspect"] == "overall", "grade"] = 2
-    found = aspect_prediction(frame)
-    assert (found["accuracy"] == 1).all() and (found["most_frequent"] == 1).all()
-
-
-def test_prediction_without_its_library(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
-    with pytest.raises(UsageError, match=r"needs scikit-learn: pip install 'pgcjax\["):
-        aspect_prediction(deciding(40))
 
 
 def test_columns_by_other_names_and_grades_as_text():

@@ -63,17 +63,6 @@ def test_without_weights_and_with_bad_documents():
     assert majority(read_preferences(frame)).values.tolist() == [["q", "a", "b", 1.0]]
 
 
-@pytest.mark.parametrize(
-    ("votes", "left"),
-    [((1, 0), 1.0), ((0, -1), 0.0), ((1, -1), 1.0), ((1, 0, -1), 1.0)],
-)
-def test_left_is_the_first_of_left_tie_right(votes, left):
-    rows = table([("q", ("a", "b"), float(vote), 1) for vote in votes])
-    assert majority(rows, split="left")["preference"].tolist() == [left]
-    assert majority(rows, split="tie")["preference"].tolist() == [0.0]
-    assert majority(rows, split="drop").empty
-
-
 def test_unknown_split():
     with pytest.raises(
         UsageError, match="split is one of tie, left, drop, not 'right'"

@@ -86,15 +86,6 @@ def test_its_accuracy_is_what_the_model_allows(found, known):
     assert found.confusion.sum(axis=1).tolist() == counts
 
 
-def test_grades_that_tell_nothing_predict_no_better_than_the_majority():
-    rng = np.random.default_rng(1)
-    qrels, context = modelled(1, 100, 10, TRUTH)
-    context["relevance"] = rng.choice(3, len(context), p=[0.5, 0.3, 0.2])
-    ours = accuracy(predict_context(qrels, context))
-    assert abs(ours["majority"] - 0.5) < 4 * 0.5 / np.sqrt(900)
-    assert ours["logistic"] <= ours["majority"] + 0.02
-
-
 def test_what_is_learnt_is_of_other_queries():
     """What queries have for themselves is no help for a new one."""
     rng = np.random.default_rng(2)
@@ -147,18 +138,6 @@ def test_grades_as_labels_find_what_no_line_can():
         2 - rows["relevance"],
     )
     assert (rows["predicted"] == expected).all()
-
-
-def test_no_change_is_all_isolation():
-    qrels, context = modelled(4, 30, 10, TRUTH)
-    own = qrels.set_index(["query_id", "doc_id"])["relevance"]
-    keys = pd.MultiIndex.from_frame(context[["query_id", "doc_id"]])
-    same = context.assign(relevance=own.reindex(keys).to_numpy())
-    found = predict_context(qrels, same, C=100)
-    assert accuracy(found)["isolation"] == 1 and accuracy(found)["logistic"] == 1
-    assert found.changes.to_dict("list") == {
-        "change": [0.0], "pairs": [270], "share": [1.0]
-    }  # fmt: skip
 
 
 def test_changes_are_counted():
@@ -312,10 +291,6 @@ def test_the_verb(drawn, tmp_path, capsys):
     pd.testing.assert_frame_equal(written, found.predictions, rtol=1e-15)
     head = paths[2].read_text().splitlines()[0]
     assert '"features": "labels"' in head and '"accuracy": {"logistic": ' in head
-
-
-def test_one_name_for_all():
-    assert pgcjax.judgments.predict_context is predict_context
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from math import log2
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -107,36 +106,6 @@ def test_a_query_without_a_shown_document_has_no_rate():
     ].tolist() == [0]
 
 
-def test_simulated_users_are_found_again():
-    """Users click as relevance says: both measures then order queries by it."""
-    random = np.random.default_rng(7)
-    rows, run, offline = [], {}, []
-    for q in range(60):
-        query, appeal = f"q{q:02}", random.uniform(0, 1)
-        run[query] = {f"d{d}": 5.0 - d for d in range(5)}
-        for d in range(5):
-            clicks = random.binomial(400, appeal)
-            rows.append((query, f"d{d}", 400, clicks, random.binomial(clicks, 0.9)))
-        offline.append(("sim", query, "appeal", appeal))
-        offline.append(("sim", query, "noise", random.uniform()))
-    counts = pd.DataFrame(rows, columns=COUNTS.columns)
-    clicks = click_scores(counts, {"sim": run})
-    scores = pd.concat([clicks, pd.DataFrame(offline, columns=clicks.columns)])
-    found = correlate_queries(scores).set_index(
-        ["measure_a", "measure_b", "coefficient"]
-    )
-    assert found.loc[("CTR@5", "appeal", "tau"), "value"] > 0.9
-    assert found.loc[("CTR@5", "appeal", "spearman"), "value"] > 0.98
-    assert abs(found.loc[("CTR@5", "noise", "tau"), "value"]) < 0.25
-    assert (found["queries"] == 60).all() and (found["run_id"] == "sim").all()
-    # Every document has a satisfied click: all queries are alike to nDCG of labels.
-    flat = found.loc[("CTR@5", "click-nDCG@5", "tau")]
-    assert (
-        np.isnan(flat["value"])
-        and "gives all queries the same value" in flat["undefined"]
-    )
-
-
 def test_queries_are_correlated_run_by_run():
     rows = [
         (run, str(q), measure, value)
@@ -147,6 +116,9 @@ def test_queries_are_correlated_run_by_run():
     scores = pd.DataFrame(rows, columns=["run_id", "query_id", "measure", "value"])
     found = correlate_queries(scores, coefficients=["tau"])
     assert found[["run_id", "value"]].to_numpy().tolist() == [["down", -1], ["up", 1]]
+    flat = scores.assign(value=scores["value"].where(scores["measure"] == "M", 1.0))
+    (undefined,) = {*correlate_queries(flat, coefficients=["tau"])["undefined"]}
+    assert undefined.endswith("the second gives all queries the same value")
     hole = scores[~((scores["query_id"] == "3") & (scores["measure"] == "N"))]
     with pytest.raises(DataError, match="no score by 'M' or 'N' for query '3'"):
         correlate_queries(hole)

@@ -251,15 +251,3 @@ def test_corrections_decide(frame):
     assert (bh.p_adjusted <= holm.p_adjusted).all()
     assert (holm.significant == (holm.p_adjusted < 0.05)).all()
     assert holm.significant.sum() <= bh.significant.sum() <= plain.significant.sum()
-
-
-@pytest.mark.slow
-def test_tukey_finds_no_more_than_the_bootstrap_on_public_scores(data):
-    contained = []
-    for path in sorted((data / "score-matrices" / "dl").glob("dl2019_*.csv.gz")):
-        how = {"test": "bootstrap", "correction": "none"}
-        pairwise = compare(path, **how).table.significant
-        family = compare(path, test="tukey", resamples=1000).table.significant
-        assert 0 < family.sum() < pairwise.sum()
-        contained.append(not (family & ~pairwise).any())
-    assert np.mean(contained) > 0.5

@@ -81,11 +81,12 @@ def test_the_numbers_of_sakai_2012():
     # Tables 2 to 4: 190 pairs; I-rec 51, P+Q# 50, 48 in common.
     mine, theirs = np.zeros((2, 190), bool)
     mine[:51], theirs[3:53] = True, True
-    assert discrimination.overlap(mine, theirs) == (3, 48, 2)
-    p = np.where(mine, 0.01, 0.5)
-    assert round(100 * discrimination.power(p), 1) == 26.8
-    assert round(100 * discrimination.power(np.where(theirs, 0.01, 0.5)), 1) == 26.3
-    assert discrimination.power(np.array([0.05, 0.0499]), 0.05) == 0.5
+    pairs = pd.DataFrame({"test": "t", "measure": np.repeat(["I-rec", "P+Q#"], 190)})
+    pairs["significant"] = np.r_[mine, theirs]
+    about = {"correction": {"t": "none"}, "queries": {"I-rec": 50, "P+Q#": 50}}
+    found = discrimination.Discrimination(about, pairs=pairs)
+    assert found.overlaps().iloc[0, -3:].tolist() == [3, 48, 2]
+    assert (100 * found.table["power"]).round(1).tolist() == [26.8, 26.3]
 
 
 def test_a_resampled_test_knows_its_seed():

@@ -1,14 +1,13 @@
 """Classical tests equal scipy; corrections equal their definitions."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from helpers.twins import significance as twin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pgcjax.stats import procedures, tests
+from pgcjax.stats import tests
 
 few = settings(max_examples=15)
 seeds = st.integers(0, 10**6)
@@ -118,26 +117,3 @@ def test_corrections(p):
         assert tests.adjust(given_p, "bh") == pytest.approx(expected)
     for correction in ("holm", "bh"):
         assert (tests.adjust(given_p, correction) >= given_p - 1e-15).all()
-
-
-def test_holm_by_hand():
-    p = tests.adjust(np.array([0.01, 0.04, 0.03, 0.005]), "holm")
-    assert p == pytest.approx([0.03, 0.06, 0.06, 0.02])
-
-
-def test_against_statsmodels():
-    """Residual variance of a two-way model, and the paired t-test, fitted elsewhere."""
-    smf = pytest.importorskip("statsmodels.formula.api")
-    weightstats = pytest.importorskip("statsmodels.stats.weightstats")
-    x = np.random.default_rng(0).random((5, 20))
-    run, query = np.indices(x.shape)
-    cells = {"value": x.ravel(), "run": run.ravel(), "query": query.ravel()}
-    model = smf.ols("value ~ C(run) + C(query)", pd.DataFrame(cells)).fit()
-    a, b = np.triu_indices(5, 1)
-    means = x.mean(1)
-    q = np.abs(means[a] - means[b]) / np.sqrt(model.mse_resid / 20)
-    p = stats.studentized_range.sf(q, 5, model.df_resid)
-    np.testing.assert_allclose(procedures.p_values(x, "anova"), p, rtol=0, atol=1e-10)
-    for p, i, j in zip(procedures.p_values(x, "t"), a, b, strict=True):
-        theirs = weightstats.DescrStatsW(x[i] - x[j]).ttest_mean()[1]
-        assert abs(p - theirs) < 1e-10
