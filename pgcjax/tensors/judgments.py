@@ -26,7 +26,7 @@ class Judgments(Mapping[str, Any]):
         self._tables = dict(tables)
         self._made: dict[tuple[Any, ...], Future] = {}
         self._lock = Lock()
-        self._alike: dict[Hashable, _Alike] = {}
+        self._alike: dict[Hashable, tuple[RLock, list[tuple[_Reads, Any]]]] = {}
 
     def __getitem__(self, kind: str) -> "pd.DataFrame":
         table = self._tables[kind]
@@ -73,8 +73,15 @@ class Judgments(Mapping[str, Any]):
             make: reads some of them, always by name.
         """
         with self._lock:
-            alike = self._alike.setdefault(key, _Alike())
-        return alike.once(parameters, make)
+            lock, alike = self._alike.setdefault(key, (RLock(), []))
+        with lock:
+            for reads, made in alike:
+                if reads.same(parameters):
+                    return made
+            reads = _Reads(parameters)
+            made = make(reads)
+            alike.append((reads, made))
+            return made
 
     def _call(
         self,
@@ -102,32 +109,19 @@ class _Reads(Mapping[str, Any]):
     """Parameters that note which of them are read."""
 
     def __init__(self, parameters: Mapping[str, Any]):
-        self._parameters, self.read = parameters, dict[str, Any]()
+        self._parameters, self._read = parameters, dict[str, Any]()
 
     def __getitem__(self, name: str) -> Any:
-        self.read[name] = self._parameters.get(name, _NONE)
+        self._read[name] = self._parameters.get(name, _NONE)
         return self._parameters[name]
+
+    def same(self, parameters: Mapping[str, Any]) -> bool:
+        """Whether other parameters have the values that were read of these."""
+        read = self._read.items()
+        return all(parameters.get(name, _NONE) == value for name, value in read)
 
     def __iter__(self) -> Iterator[str]:
         raise TypeError("parameters are read by name")
 
     def __len__(self) -> int:
         return len(self._parameters)
-
-
-class _Alike:
-    """Objects made for several parameters, each with those that it depends on."""
-
-    def __init__(self):
-        self._made: list[tuple[dict[str, Any], Any]] = []
-        self._lock = RLock()
-
-    def once(self, parameters: Mapping[str, Any], make: Callable[..., T]) -> T:
-        with self._lock:
-            for read, made in self._made:
-                if all(parameters.get(n, _NONE) == value for n, value in read.items()):
-                    return made
-            reads = _Reads(parameters)
-            made = make(reads)
-            self._made.append((reads.read, made))
-            return made
