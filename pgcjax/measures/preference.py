@@ -22,7 +22,7 @@ from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
 
 _ALL = {"": "all", "_imp": "some", "_ret": "both"}
-_KINDS = {"all": ["ret", "imp", "not"], "some": ["ret", "imp"], "both": ["ret"]}
+_KINDS = {"": ["ret", "imp", "not"], "_imp": ["ret", "imp"], "_ret": ["ret"]}
 _COUNTED = {
     "poss": ("all", ""),
     "ful": ("some", " that the run fulfils"),
@@ -296,7 +296,7 @@ class TrecPreferences(OfPreferences):
         return None if self.over else _share(better, worse, self.among)
 
     def twin(self, case):
-        return twins.prefs_share(twins.pooled(case), case.run, _KINDS[self.among])
+        return twins.prefs_share(twins.pooled(case), case.run, _KINDS[self.variant])
 
 
 class PrefsPair(TrecPreferences):
@@ -310,7 +310,7 @@ class PrefsPair(TrecPreferences):
         return kernels.pair_mean(run, pairs, among=self.among)
 
     def twin(self, case):
-        return twins.prefs_pair(twins.pooled(case), case.run, _KINDS[self.among])
+        return twins.prefs_pair(twins.pooled(case), case.run, _KINDS[self.variant])
 
 
 class PrefsAvgjg(TrecPreferences):
@@ -325,7 +325,7 @@ class PrefsAvgjg(TrecPreferences):
         return kernels.judge_mean(run, pairs, among=self.among)
 
     def twin(self, case):
-        return twins.prefs_avgjg(twins.by_judge(case), case.run, _KINDS[self.among])
+        return twins.prefs_avgjg(twins.by_judge(case), case.run, _KINDS[self.variant])
 
 
 class Rnonrel(ListMeasure):
@@ -446,8 +446,9 @@ class PreferenceCount(OfPreferences):
 
     def twin(self, case):
         counts = twins.prefs_counts(twins.pooled(case), case.run)
-        stem, kinds = self.counted.partition("_")[0], _KINDS[self.among]
-        return float(sum(counts[f"{stem}_{kind}"] for kind in kinds))
+        variant = {"poss": "", "ful": "_imp", "ful_ret": "_ret"}[self.counted]
+        stem = self.counted.partition("_")[0]
+        return float(sum(counts[f"{stem}_{kind}"] for kind in _KINDS[variant]))
 
 
 class OfWins(OfPreferences, GraphKind):
