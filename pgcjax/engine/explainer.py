@@ -171,6 +171,14 @@ class Explainer:
         """Return the difference of two runs by query, queries ascending."""
         return self._both(run_id, other).set_index("query_id")["difference"]
 
+    def result(
+        self, run_id: str, other: str | None, query_id: str | None
+    ) -> Explanation | Difference:
+        """Explain a run, or its difference from another one if that is named."""
+        if other is None:
+            return self.explain(run_id, query_id)
+        return self.difference(run_id, other, query_id)
+
     def explain(self, run_id: str, query_id: str | None = None) -> Explanation:
         """Take the score of a run for a query apart; its mean by queries if None.
 
@@ -181,8 +189,8 @@ class Explainer:
             return next(self.explain_each([(run_id, query_id)]))
         self._check(run_id, None)
         table = self._losses(run_id)
-        parts = ScoreParts([], [], {}, {}, pd.DataFrame(), pd.DataFrame())
-        parts = parts._replace(score=float(table["score"].mean()))
+        mean = float(table["score"].mean())
+        parts = ScoreParts([], [], steps=pd.DataFrame(), score=mean)
         return self._explanation(run_id, None, parts, table)
 
     def explain_each(self, cells: Iterable[tuple[str, str]]) -> Iterator[Explanation]:
