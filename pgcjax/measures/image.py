@@ -1,6 +1,5 @@
 """Measures of image grids: PGC by orders of examination, and agreement with pairs."""
 
-from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -8,9 +7,8 @@ import numpy as np
 from pgcjax.errors import DataError
 from pgcjax.judging.majority import TIE_BREAKS, majority
 from pgcjax.kernels import ABSENT
-from pgcjax.kernels.rbo import rank_weights
 from pgcjax.later import pd
-from pgcjax.measures.compatibility import Depth, Normalization, P, finished
+from pgcjax.measures.compatibility import Depth, Normalization, P, peel_tensors
 from pgcjax.measures.measure import Case, Measure, Parameter
 from pgcjax.reference import image as twins
 from pgcjax.tensors.examination import ORDERS, Cells
@@ -18,7 +16,6 @@ from pgcjax.tensors.graphs import preference_graphs
 from pgcjax.tensors.grids import Pairs, pairs
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import GridTensors
-from pgcjax.tensors.padding import weights_padded
 
 XIE = "Xie et al. 2020"
 _BUILT_IN = tuple(ORDERS)
@@ -69,12 +66,13 @@ class ImagePGC(Measure):
     def prepare(self, judgments: Judgments) -> GridTensors:
         """Build the graphs of all judged images."""
         graphs = judgments.once(preference_graphs, "preferences")
+        peel = peel_tensors(graphs, self.p, self.depth, self.normalization)
         return GridTensors(
-            {query: graph.doc_ids for query, graph in graphs.items()},
-            partial(finished, self.p, self.depth, self.normalization),
+            peel.docs,
+            peel.finish,
             order=self.order,
             graphs=graphs,
-            weights=weights_padded(rank_weights(self.p, self.depth)),
+            weights=peel.weights,
             shared=self.ideal == "shared",
         )
 
