@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -181,17 +179,7 @@ def read_request(
     if grids is not None:
         tables = tables | {"grids": grids}
     judgments = Judgments(tables)
-
-    def laid_out(measure: Measure) -> Any:
-        return measure.prepare(judgments)
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        members = [
-            Member(i, measure, tensors)
-            for i, (measure, tensors) in enumerate(
-                zip(chosen, pool.map(laid_out, chosen), strict=True)
-            )
-        ]
+    members = [Member(i, m, m.prepare(judgments)) for i, m in enumerate(chosen)]
     warn_of_other_numbers(measures)
     # Once where measures share documents.
     docs = {id(m.tensors.docs): m.tensors.docs for m in members}

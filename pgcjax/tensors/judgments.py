@@ -1,8 +1,6 @@
 """Canonical tables of judgments, and objects made of them that measures share."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from concurrent.futures import Future
-from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pgcjax.io.fast_columns import PlainTable
@@ -24,9 +22,8 @@ class Judgments(Mapping[str, Any]):
     def __init__(self, tables: Mapping[str, "pd.DataFrame | PlainTable"]):
         """Take tables, some of which may be DataFrames of pandas only when asked."""
         self._tables = dict(tables)
-        self._made: dict[tuple[Any, ...], Future] = {}
-        self._lock = Lock()
-        self._alike: dict[Hashable, tuple[RLock, list[tuple[_Reads, Any]]]] = {}
+        self._made: dict[tuple[Any, ...], Any] = {}
+        self._alike: dict[Hashable, list[tuple[_Reads, Any]]] = {}
 
     def __getitem__(self, kind: str) -> "pd.DataFrame":
         table = self._tables[kind]
@@ -46,10 +43,7 @@ class Judgments(Mapping[str, Any]):
         return len(self._tables)
 
     def once(self, make: Callable[..., T], *kinds: str, **options: Any) -> T:
-        """Call `make` with some tables and options, or give what it made before.
-
-        Any thread may ask; while one makes something, others that need it wait.
-        """
+        """Call `make` with some tables and options, or give what it made before."""
         return self._call(self.__getitem__, make, kinds, options)
 
     def once_plain(self, make: Callable[..., T], *kinds: str, **options: Any) -> T:
@@ -72,16 +66,14 @@ class Judgments(Mapping[str, Any]):
             parameters: of the measure.
             make: reads some of them, always by name.
         """
-        with self._lock:
-            lock, alike = self._alike.setdefault(key, (RLock(), []))
-        with lock:
-            for reads, made in alike:
-                if reads.same(parameters):
-                    return made
-            reads = _Reads(parameters)
-            made = make(reads)
-            alike.append((reads, made))
-            return made
+        alike = self._alike.setdefault(key, [])
+        for reads, made in alike:
+            if reads.same(parameters):
+                return made
+        reads = _Reads(parameters)
+        made = make(reads)
+        alike.append((reads, made))
+        return made
 
     def _call(
         self,
@@ -94,15 +86,9 @@ class Judgments(Mapping[str, Any]):
         return self._once(key, lambda: make(*map(table, kinds), **options))
 
     def _once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
-        with self._lock:
-            new = key not in self._made
-            made = self._made.setdefault(key, Future())
-        if new:
-            try:
-                made.set_result(make())
-            except BaseException as error:
-                made.set_exception(error)
-        return made.result()
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
 
 
 class _Reads(Mapping[str, Any]):
