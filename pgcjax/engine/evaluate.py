@@ -89,15 +89,7 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
         )
     judgments = {"preferences": preferences, "qrels": qrels}
     judgments |= {"intent_qrels": intent_qrels, "intents": intents, "context": context}
-    task = scoring_task(
-        runs,
-        judgments,
-        measures,
-        order,
-        float32,
-        missing,
-        Job() if job is None else job,
-    )
+    task = scoring_task(runs, judgments, measures, order, float32, missing, job)
     settings = {"means_only": True} if means_only else {}
     scored = score(task, settings, verify=verify, means_only=means_only)
     return scored.scores.remember(runs, judgments)

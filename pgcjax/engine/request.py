@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -106,17 +106,13 @@ class ScoringRequest:
         kinds: dict[type, list[Member]] = {}
         for member in self.members:
             kinds.setdefault(type(member.tensors), []).append(member)
-        return [
-            batch
-            for kind, members in kinds.items()
-            for batch in _batches_of(kind)(members, setting)
-        ]
-
-
-def _batches_of(kind: Any) -> Callable[[list[Member], BatchSetting], Sequence[Batch]]:
-    if kind not in _BATCHES:
-        return kind.batches
-    return import_module(f"pgcjax.engine.{_BATCHES[kind]}").batches
+        made: list[Batch] = []
+        for kind, members in kinds.items():
+            module: Any = kind
+            if kind in _BATCHES:
+                module = import_module(f"pgcjax.engine.{_BATCHES[kind]}")
+            made += module.batches(members, setting)
+        return made
 
 
 def runs_of(source: Any, order: str = "trec", options: Options | None = None) -> Runs:
