@@ -108,7 +108,9 @@ def rectify(
     check_whole("draws", draws, 2)
     check_replicates(replicates, seed)
     pairs = judged_pairs(people, model)
-    note = _told(pairs, check_sample(pairs))
+    chance, n = check_sample(pairs), int(pairs.judged.sum())
+    note = f"people judged {n} of {counted(len(pairs.judged), 'pair')}; as a random "
+    note += f"share, by the model's votes: p = {chance:.3g}"
     job = Job(memory=memory, progress=progress)
     both = {"preferences": both_ways(pairs)}
     task = scoring_task(runs, both, [measure], order, False, "zero", job)
@@ -127,12 +129,6 @@ def rectify(
         replicates={measure: replicate_means(values, replicates, seed)},
         observed=_as_scores(values.mean(0), run_ids, queries, about, note),
     )
-
-
-def _told(pairs: SampledPairs, chance: float) -> str:
-    n, every = int(pairs.judged.sum()), counted(len(pairs.judged), "pair")
-    share = "as a random share, by the model's votes"
-    return f"people judged {n} of {every}; {share}: p = {chance:.3g}"
 
 
 def _as_scores(
