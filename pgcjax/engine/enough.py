@@ -73,13 +73,15 @@ def enough(
     parts = iter([part[:, 0, :, 0] for part in scored.more])
     means = observed_means(scored, missing)
     by_share = {name: [next(parts) for _ in chosen] for name in means}
-    counts = [
-        sum(kept_judgments(votes, share, query) for query in votes.rows)
-        for share in [*chosen, 1.0]
-    ]
+    counts = [_count_judgments(votes, share) for share in [*chosen, 1.0]]
     about = scored.scores.metadata | {"top": top}
     findings = stability(scored.run_ids, means, by_share, chosen, counts, top, about)
     return replace(findings, notes=(*scored.scores.notes, *findings.notes))
+
+
+def _count_judgments(votes: QueryVotes, share: float) -> int:
+    """Count the judgments of all queries of which a share is kept."""
+    return sum(kept_judgments(votes, share, query) for query in votes.rows)
 
 
 def check_preferences(request: ScoringRequest) -> None:

@@ -88,13 +88,8 @@ def compare_judges(
     settings |= {"float32": True} if runs.options.float32 else {}
     about = _metadata(one, settings, tables, grades)
     notes = tuple([*dict.fromkeys(runs.notes), *notes])
-    # Of each judge, how many votes are double, and how many go with the place.
-    flipped = {
-        judge: (len(votes), int((votes["kind"] == FLIPPED).sum()))
-        for judge, votes in double.items()
-    }
     return JudgeOrders(
-        about, notes, run_ids=total.run_ids, boards=by_judge, flipped=flipped
+        about, notes, run_ids=total.run_ids, boards=by_judge, flipped=_flipped(double)
     )
 
 
@@ -143,6 +138,14 @@ def _double_votes(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]
             mend="Give the judgments of another judge, too.",
         )
     return double
+
+
+def _flipped(double: Mapping[str, pd.DataFrame]) -> dict[str, tuple[int, int]]:
+    """Count the double votes of each judge, and those that go with the place."""
+    return {
+        judge: (len(votes), int((votes["kind"] == FLIPPED).sum()))
+        for judge, votes in double.items()
+    }
 
 
 def _scored_boards(

@@ -108,9 +108,7 @@ def rectify(
     check_whole("draws", draws, 2)
     check_replicates(replicates, seed)
     pairs = judged_pairs(people, model)
-    chance, n = check_sample(pairs), int(pairs.judged.sum())
-    note = f"people judged {n} of {counted(len(pairs.judged), 'pair')}; as a random "
-    note += f"share, by the model's votes: p = {chance:.3g}"
+    note = _told(pairs, check_sample(pairs))
     job = Job(memory=memory, progress=progress)
     both = {"preferences": both_ways(pairs)}
     task = scoring_task(runs, both, [measure], order, False, "zero", job)
@@ -129,6 +127,12 @@ def rectify(
         replicates={measure: replicate_means(values, replicates, seed)},
         observed=_as_scores(values.mean(0), run_ids, queries, about, note),
     )
+
+
+def _told(pairs: SampledPairs, chance: float) -> str:
+    n, every = int(pairs.judged.sum()), counted(len(pairs.judged), "pair")
+    share = "as a random share, by the model's votes"
+    return f"people judged {n} of {every}; {share}: p = {chance:.3g}"
 
 
 def _as_scores(
