@@ -1,6 +1,6 @@
 """Effect of few changed judgments of a query on the difference of two runs."""
 
-from functools import cached_property, partial
+from functools import cached_property
 from math import comb
 from operator import itemgetter
 from typing import Any, NamedTuple, cast
@@ -129,7 +129,10 @@ class ChangedShares:
         for ranking in rankings:
             rank = _ranks(docs, ranking) + 1.0
             rank[rank > (tensors.depth or ABSENT)] = np.inf
-            terms = partial(_terms, measure, rank)
+
+            def terms(pairs: np.ndarray, rank: np.ndarray = rank) -> np.ndarray:
+                return np.array(measure.terms(*rank[pairs]), np.float64)
+
             sums.append(terms(counted) @ judged.wins)
             sums[-1] += terms(counted[::-1]) @ judged.losses
             taken.append(terms(changed))
@@ -177,10 +180,6 @@ class ChangedShares:
     def _top(self, values: np.ndarray, changes: int) -> float:
         every = -np.sort(-np.repeat(np.maximum(values, 0), self.times))
         return float(every[:changes].sum())
-
-
-def _terms(measure: OfPreferences, rank: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    return np.array(measure.terms(*rank[pairs]), np.float64)
 
 
 class Relaxation(NamedTuple):

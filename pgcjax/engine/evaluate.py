@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -90,15 +89,7 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
         )
     judgments = {"preferences": preferences, "qrels": qrels}
     judgments |= {"intent_qrels": intent_qrels, "intents": intents, "context": context}
-    task = scoring_task(
-        runs,
-        judgments,
-        measures,
-        order,
-        float32,
-        missing,
-        Job() if job is None else job,
-    )
+    task = scoring_task(runs, judgments, measures, order, float32, missing, job)
     settings = {"means_only": True} if means_only else {}
     scored = score(task, settings, verify=verify, means_only=means_only)
     return scored.scores.remember(runs, judgments)
@@ -187,7 +178,7 @@ def score(
     processes = task.job.processes
     task = _share(task, processes) if processes else task
     request, sample = task.request, Sample(verify)
-    described = described_by(task, settings)
+    described = _described(task, settings)
     batches = request.batches(budget=task.limits.tile, keep=task.limits.kept)
     tally, seen = counting(request, batches, means_only)
     options: dict[str, Any] = {"sample": sample if verify else None, "seen": seen}
@@ -201,7 +192,7 @@ def score(
     else:
         source = job_scores(request, batches, chunks, of_runs)
     notes = _notes(task, every)
-    about = described.result()
+    about = dict(described)
     if greedy := {str(m.measure): u for m in request.members if (u := unproven(m))}:
         about["unproven"] = greedy
     if task.job.part is not None:
@@ -236,7 +227,7 @@ def _share(task: ScoringTask, processes: Processes) -> ScoringTask:
 def _work(
     task: ScoringTask,
     batches: list[Batch],
-    described: Future[dict[str, Any]],
+    described: Mapping[str, Any],
     identity: Mapping[str, str],
     options: dict[str, Any],
 ) -> list[Chunk | KeptChunk]:
@@ -244,7 +235,7 @@ def _work(
     runs, request, job, limits = task
     finished = None
     if job.journal:
-        about = described.result() | {**identity}
+        about = {**described, **identity}
         if runs.grids is not None:  # a score may depend on all systems
             about |= {"grids": fingerprint(runs.grids)}
         finished = Checkpoint(job.journal, about)
@@ -271,8 +262,8 @@ def _notes(task: ScoringTask, tally: RunTally) -> tuple[str, ...]:
     return (*dict.fromkeys(task.runs.notes), *request.notes, *notes)
 
 
-def described_by(task: ScoringTask, settings: dict[str, Any]) -> Future[dict[str, Any]]:
-    """Describe what scores depend on, while runs are read: fingerprints take a while.
+def _described(task: ScoringTask, settings: dict[str, Any]) -> dict[str, Any]:
+    """Describe what scores depend on.
 
     Args:
         task: what is asked.
@@ -280,21 +271,14 @@ def described_by(task: ScoringTask, settings: dict[str, Any]) -> Future[dict[str
     """
     request = task.request
     rounded = {"float32": True} if task.runs.options.float32 else {}
-    drawn = rounded | settings | chosen().described()
-
-    def describe() -> dict[str, Any]:
-        tables = request.columns_of_judgments.items()
-        return {
-            "version": __version__,
-            "order": request.order,
-            "missing": request.missing,
-            "measures": [measure.in_full() for measure in request.measures],
-            "judgments": {name: fingerprint(table) for name, table in tables},
-            **drawn,
-        }
-
-    pool = ThreadPoolExecutor(1)
-    try:
-        return pool.submit(describe)
-    finally:
-        pool.shutdown(wait=False)
+    tables = request.columns_of_judgments.items()
+    return {
+        "version": __version__,
+        "order": request.order,
+        "missing": request.missing,
+        "measures": [measure.in_full() for measure in request.measures],
+        "judgments": {name: fingerprint(table) for name, table in tables},
+        **rounded,
+        **settings,
+        **chosen().described(),
+    }

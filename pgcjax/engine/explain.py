@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -86,11 +86,15 @@ def explain(
     judgments = {"preferences": preferences, "qrels": qrels, "context": context}
     judgments |= {"intent_qrels": intent_qrels, "intents": intents}
     opened = partial(runs_of, order=order, options=Options(float32=float32))
-    question = opened, runs, query, run_id, other
     if isinstance(measure, str) and measure.strip().partition("(")[0] == "RBO":
-        result = _explain_rbo(*question, measure, order)
+        result = _explain_rbo(opened, runs, query, run_id, other, measure, order)
     else:
-        result = _explain(*question, measure, order, judgments, progress)
+        explainer = Explainer(judgments=judgments, measure=measure, order=order)
+
+        def read(source: Any) -> list[str]:
+            return explainer.read(opened(source), progress)
+
+        result = explainer.result(*_chosen(read, runs, run_id, other), query)
     return _worded(result, topics, texts, progress)
 
 
@@ -105,29 +109,6 @@ def _worded(
         asked = read_topics(topics, only=[query]).get(query, "")
         result = replace(result, notes=(*result.notes, f"{query}: {asked}"))
     return replace(result, table=with_texts(result.table, topics, texts, progress))
-
-
-def _explain(
-    opened: Callable[[Any], Runs],
-    runs: Any,
-    query: str | None,
-    run_id: str | None,
-    other: Any,
-    measure: str | Measure | None,
-    order: str,
-    judgments: Mapping[str, Any],
-    progress: Progress | None,
-) -> Explanation | Difference:
-    """Explain by judgments; arguments are as of `explain`."""
-    explainer = Explainer(judgments=judgments, measure=measure, order=order)
-
-    def read(source: Any) -> list[str]:
-        return explainer.read(opened(source), progress)
-
-    run_id, other = _chosen(read, runs, run_id, other)
-    if other is None:
-        return explainer.explain(run_id, query)
-    return explainer.difference(run_id, other, query)
 
 
 def explain_scores(
@@ -168,10 +149,7 @@ def explain_scores(
         if new := [name for name in names if name not in explainer.run_ids]:
             options = Options(float32=bool(about.get("float32")))
             explainer.read(runs_of(runs, order, options), progress, only=new)
-    if other is None:
-        result = explainer.explain(run_id, query)
-    else:
-        result = explainer.difference(run_id, other, query)
+    result = explainer.result(run_id, other, query)
     _check_scores(result, scores.matrix(measure))
     return _worded(result, topics, texts, progress)
 
@@ -240,7 +218,7 @@ def _explain_rbo(
         doc: sum(of_rbo(moved(run, doc, rank), ideal, p).adds.values()) - before
         for rank, doc in enumerate(ideal)
     }
-    parts = parts._replace(score=value, moved=change)
+    parts = replace(parts, score=value, moved=change)
     name = f"RBO(p={p:g})"
     about = {"version": __version__, "measure": name, "run_id": run_id}
     return Explanation(
@@ -281,9 +259,9 @@ def _chosen(
         other: a run of this source, by its name, or the source of another one.
     """
     names = read(runs)
-    if isinstance(other, str) and other not in names and not _is_path(other):
-        raise no_run(other, names)
     if other is not None and not (isinstance(other, str) and other in names):
+        if isinstance(other, str) and not _is_path(other):
+            raise no_run(other, names)
         other = _only(read(other))
     if run_id is None:
         run_id = _only([name for name in names if name != other])

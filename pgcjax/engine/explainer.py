@@ -171,6 +171,14 @@ class Explainer:
         """Return the difference of two runs by query, queries ascending."""
         return self._both(run_id, other).set_index("query_id")["difference"]
 
+    def result(
+        self, run_id: str, other: str | None, query_id: str | None
+    ) -> Explanation | Difference:
+        """Explain a run, or its difference from another one if that is named."""
+        if other is None:
+            return self.explain(run_id, query_id)
+        return self.difference(run_id, other, query_id)
+
     def explain(self, run_id: str, query_id: str | None = None) -> Explanation:
         """Take the score of a run for a query apart; its mean by queries if None.
 
@@ -181,8 +189,8 @@ class Explainer:
             return next(self.explain_each([(run_id, query_id)]))
         self._check(run_id, None)
         table = self._losses(run_id)
-        parts = ScoreParts([], [], {}, {}, pd.DataFrame(), pd.DataFrame())
-        parts = parts._replace(score=float(table["score"].mean()))
+        mean = float(table["score"].mean())
+        parts = ScoreParts([], [], steps=pd.DataFrame(), score=mean)
         return self._explanation(run_id, None, parts, table)
 
     def explain_each(self, cells: Iterable[tuple[str, str]]) -> Iterator[Explanation]:
@@ -333,9 +341,7 @@ class Explainer:
         turns = turns[[*PAIR, "change"]].merge(
             tally_votes(table)[TALLY], on=PAIR, how="left"
         )
-        turns["size"] = -turns["change"].abs()
-        turns = turns.sort_values(["size", *PAIR], kind="stable", ignore_index=True)
-        return turns[[*TALLY, "change"]]
+        return _largest_first(turns, "change", *PAIR)[[*TALLY, "change"]]
 
     def _check(
         self, run_id: str, query_id: str | None, other: str | None = None
@@ -404,7 +410,7 @@ class Explainer:
         table = pd.DataFrame(scores, columns=["score", "other_score"])
         table.insert(0, "query_id", self.query_ids)
         table["difference"] = table["score"] - table["other_score"]
-        return _largest_first(table, "query_id")
+        return _largest_first(table, "difference", "query_id")
 
     def _votes(self, query_id: str | None, ideal: Sequence[str]) -> pd.DataFrame:
         """Count the votes on pairs of documents of a query."""
@@ -486,12 +492,13 @@ def _documents(one: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
     table["difference"] = table["adds"] - table["other_adds"]
     names = ["rank", "other_rank", "ideal_rank", "other_ideal_rank", "adds"]
     table = table[[*names, "other_adds", "difference"]].reset_index()
-    return _largest_first(table, "doc_id")
+    return _largest_first(table, "difference", "doc_id")
 
 
-def _largest_first(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    size = -table["difference"].abs()
-    table = table.assign(size=size).sort_values(["size", name], ignore_index=True)
+def _largest_first(table: pd.DataFrame, column: str, *names: str) -> pd.DataFrame:
+    """Sort rows by the size of a number, the largest first, and by names."""
+    table = table.assign(size=-table[column].abs())
+    table = table.sort_values(["size", *names], kind="stable", ignore_index=True)
     return table.drop(columns="size")
 
 

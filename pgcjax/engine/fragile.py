@@ -168,10 +168,15 @@ class ChangedJudgments:
         if not self._shares:
             check_variants(member, f"{change} judgments", _OTHERS)
         self.votes = turned(table)[0]
-        self._rows, self._count = alike(table), len(table)
+        self._count = len(table)
         if not self._shares:
             self._graphs = VariantGraphs(member, self.votes)
         several = self.votes.judgments[: len(table)] > 1
+        # Of each query, the rows of the judgments of each group, each judgment.
+        self._items = {
+            query: [np.repeat(rows, self.votes.judgments[rows]) for rows in groups]
+            for query, groups in alike(table).items()
+        }
         parts = self.votes.weight % 1 != 0
         if several.any() and (parts.any() or table.get("probability") is not None):
             raise UsageError(
@@ -181,8 +186,7 @@ class ChangedJudgments:
 
     def items(self, query: str) -> list[np.ndarray]:
         """List the rows of the judgments of each group of a query, each judgment."""
-        rows = self._rows.get(query, [])
-        return [np.repeat(x, self.votes.judgments[x]) for x in rows]
+        return self._items.get(query, [])
 
     def searched(self, runs: Sequence[str], remain: int = 0) -> list[ChangedScores]:
         """Lay out the queries for two runs; some judgments of each may remain."""
@@ -222,17 +226,13 @@ class ChangedJudgments:
 
     def chosen(self, query: str, changes: np.ndarray) -> np.ndarray:
         """Return the rows of the judgments of a set of changes."""
-        items, places = self.items(query), [0] * len(self._rows.get(query, []))
-        rows = []
-        for change in changes.tolist():
-            rows.append(items[change][places[change]])
-            places[change] += 1
-        return np.array(rows, int)
+        left = [iter(rows) for rows in self.items(query)]
+        return np.array([next(left[change]) for change in changes.tolist()], int)
 
     @property
     def total(self) -> int:
         """Number of judgments that can be changed."""
-        return sum(len(x) for query in self._rows for x in self.items(query))
+        return sum(len(rows) for items in self._items.values() for rows in items)
 
     @property
     def fewest(self) -> int:
@@ -532,7 +532,6 @@ def _of_judgments(
     changed = ChangedJudgments(explainer, change)
     most, lower = min(changed.total, MOST), changed.total + 1
     best: tuple[tuple[str, str], Search] | None = None
-    effect = ""
     for done, pair in enumerate(pairs):
         # A query without judgments would leave the test.
         queries = changed.searched(pair, int(overturn == OVERTURNED[1]))

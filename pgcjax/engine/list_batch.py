@@ -15,7 +15,7 @@ from pgcjax.errors import Progress
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.ranked_list import RankedList, picked
 from pgcjax.later import jax, jnp
-from pgcjax.measures.measure import Outline, numbers, outline, rebuilt
+from pgcjax.measures.measure import Outline, outlined, rebuilt
 from pgcjax.runtime.devices import is_host
 from pgcjax.tensors.flat_runs import listed
 from pgcjax.tensors.padding import axis_length, list_width, ranks_length, stack
@@ -110,11 +110,13 @@ class ListBatch(Batch):
         self.arrays = Arrays.of([t.arrays for t in self.tensors], list(self.docs))
         depths = [t.depth or ABSENT for t in self.tensors]
         self.depths = np.unique(np.array(depths, np.int32))
-        self.kernels = tuple(
-            Kernel(m.tensors.kernel, outline(m.measure), int(place))
-            for m, place in zip(members, self.depths.searchsorted(depths), strict=True)
-        )
-        self.numbers = np.array([n for m in members for n in numbers(m.measure)])
+        kernels, numbers = [], []
+        for member, last in zip(members, depths, strict=True):
+            shape, of_measure = outlined(member.measure)
+            place = int(self.depths.searchsorted(last))
+            kernels.append(Kernel(member.tensors.kernel, shape, place))
+            numbers += of_measure
+        self.kernels, self.numbers = tuple(kernels), np.array(numbers)
         self.most_runs_yet, self.room = 0, 0  # of any chunk: smaller ones take the same
 
     def score(

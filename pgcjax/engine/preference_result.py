@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.engine.preference_tally import PreferenceTally
-from pgcjax.engine.similarity_result import named
 from pgcjax.errors import UsageError, check_choice
-from pgcjax.io.result import Result, computed
+from pgcjax.io.result import Result, computed, names_at
 from pgcjax.measures.between_rankings import parse
 from pgcjax.stats import resample
 from pgcjax.stats.choices import AGGREGATIONS, PAIR_TESTS
@@ -40,15 +39,14 @@ class Preferences(Result):
 
     run_ids: list[str]
     tallies: Mapping[str, PreferenceTally]
-    table: pd.DataFrame = computed(lambda self: self._by_measure())
+    table: pd.DataFrame = computed(
+        lambda self: pd.concat(map(self._rows, self.tallies), ignore_index=True)
+    )
 
     @property
     def measures(self) -> list[str]:
         """The measures, as they were asked for."""
         return list(self.tallies)
-
-    def _by_measure(self) -> pd.DataFrame:
-        return pd.concat(map(self._rows, self.tallies), ignore_index=True)
 
     def per_query(self) -> pd.DataFrame:
         """A row per pair, measure and query: ..., query_id, preference.
@@ -61,7 +59,7 @@ class Preferences(Result):
             values = self._kept(measure)
             pair, query = np.nonzero(~np.isnan(values))
             columns = self._names(pair) | {"measure": measure}
-            columns["query_id"] = named(query, tally.queries)
+            columns["query_id"] = names_at(tally.queries, query)
             columns["preference"] = values[pair, query]
             parts.append(pd.DataFrame(columns))
         return pd.concat(parts, ignore_index=True)
@@ -100,8 +98,8 @@ class Preferences(Result):
             values = np.array(getattr(tally, by)).T
             run, query = np.nonzero(~np.isnan(values))
             columns = {
-                "run_id": named(run, self.run_ids),
-                "query_id": named(query, tally.queries),
+                "run_id": names_at(self.run_ids, run),
+                "query_id": names_at(tally.queries, query),
                 "measure": measure,
                 "value": values[run, query],
             }
@@ -233,7 +231,7 @@ class Preferences(Result):
         first, second = all_pairs(len(self.run_ids))
         pair = np.arange(len(first)) if pair is None else pair
         names = {"run_a": first, "run_b": second}
-        return {key: named(x[pair], self.run_ids) for key, x in names.items()}
+        return {key: names_at(self.run_ids, x[pair]) for key, x in names.items()}
 
     def _square(
         self, over: np.ndarray, back: np.ndarray, diagonal: float

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -108,17 +106,13 @@ class ScoringRequest:
         kinds: dict[type, list[Member]] = {}
         for member in self.members:
             kinds.setdefault(type(member.tensors), []).append(member)
-        return [
-            batch
-            for kind, members in kinds.items()
-            for batch in _batches_of(kind)(members, setting)
-        ]
-
-
-def _batches_of(kind: Any) -> Callable[[list[Member], BatchSetting], Sequence[Batch]]:
-    if kind not in _BATCHES:
-        return kind.batches
-    return import_module(f"pgcjax.engine.{_BATCHES[kind]}").batches
+        made: list[Batch] = []
+        for kind, members in kinds.items():
+            module: Any = kind
+            if kind in _BATCHES:
+                module = import_module(f"pgcjax.engine.{_BATCHES[kind]}")
+            made += module.batches(members, setting)
+        return made
 
 
 def runs_of(source: Any, order: str = "trec", options: Options | None = None) -> Runs:
@@ -181,17 +175,7 @@ def read_request(
     if grids is not None:
         tables = tables | {"grids": grids}
     judgments = Judgments(tables)
-
-    def laid_out(measure: Measure) -> Any:
-        return measure.prepare(judgments)
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        members = [
-            Member(i, measure, tensors)
-            for i, (measure, tensors) in enumerate(
-                zip(chosen, pool.map(laid_out, chosen), strict=True)
-            )
-        ]
+    members = [Member(i, m, m.prepare(judgments)) for i, m in enumerate(chosen)]
     warn_of_other_numbers(measures)
     # Once where measures share documents.
     docs = {id(m.tensors.docs): m.tensors.docs for m in members}

@@ -9,11 +9,10 @@ that of the run before it: gain times discount, where the measure is such a sum.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, islice, repeat
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int
@@ -46,7 +45,13 @@ Lists = Mapping[str, Sequence[Sequence[str]]]
 _STEPS = ("step", "doc_id", "ideal_rank", "rule", "decided_by", "candidates")
 
 
-class ScoreParts(NamedTuple):
+def no_steps() -> pd.DataFrame:
+    """Return the table of steps of what is not peeled."""
+    return pd.DataFrame({name: pd.Series(dtype=object) for name in _STEPS})
+
+
+@dataclass(frozen=True)
+class ScoreParts:
     """A score of a run and query, as sums.
 
     Attributes:
@@ -62,12 +67,12 @@ class ScoreParts(NamedTuple):
 
     run: Sequence[str]
     ideal: list[str]
-    adds: Mapping[str, float]
-    ideal_adds: Mapping[str, float]
-    depths: pd.DataFrame
-    steps: pd.DataFrame
+    adds: Mapping[str, float] = field(default_factory=dict)
+    ideal_adds: Mapping[str, float] = field(default_factory=dict)
+    depths: pd.DataFrame = field(default_factory=lambda: pd.DataFrame())
+    steps: pd.DataFrame = field(default_factory=no_steps)
     score: float = np.nan
-    moved: Mapping[str, float] = MappingProxyType({})
+    moved: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def rules(self) -> dict[str, str]:
@@ -78,11 +83,6 @@ class ScoreParts(NamedTuple):
     def best(self) -> float:
         """The score of the ideal ranking."""
         return sum(self.ideal_adds.values())
-
-
-def no_steps() -> pd.DataFrame:
-    """Return the table of steps of what is not peeled."""
-    return pd.DataFrame({name: pd.Series(dtype=object) for name in _STEPS})
 
 
 def of_queries(member: Member, queries: Iterable[str]) -> Member:
@@ -163,10 +163,9 @@ def parts_of(
     if is_overlap:
         every = [_overlap_parts(request, member, *cell) for cell in cells]
     else:
-        ideals = zip(cells, ideal_lists(request, member, cells), strict=True)
+        ideals = ideal_lists(request, member, cells)
         every = [
-            ScoreParts(run, ideal, {}, {}, pd.DataFrame(), no_steps())
-            for (_, run), ideal in ideals
+            ScoreParts(x[1], ideal) for x, ideal in zip(cells, ideals, strict=True)
         ]
     lists: dict[str, list[Sequence[str]]] = {}
     for (query, run), parts in zip(cells, every, strict=True):
@@ -181,7 +180,7 @@ def parts_of(
         changes = {doc: next(scores[query]) - score for doc in ideal}
         if not is_overlap:
             parts = _of_prefixes(member, parts, scores[query])
-        every[i] = parts._replace(score=score, moved=changes)
+        every[i] = replace(parts, score=score, moved=changes)
     return every
 
 
@@ -196,13 +195,10 @@ def _overlap_parts(
     size = padded_size(max(map(len, tensors.graphs.values())))
     ranks, steps = _peeled(graph, run, size)
     parts = _of_overlap(tensors, run, graph.doc_ids[np.argsort(ranks)].tolist())
-    return parts._replace(steps=steps()) if _shows_peel(member) else parts
-
-
-def _shows_peel(member: Member) -> bool:
-    """Whether the peel's rules are the measure's own; others peel a weak order."""
     measure = member.measure
-    return measure.name == "PGC" and measure.parameters["ideal"] == "greedy"
+    if measure.name == "PGC" and measure.parameters["ideal"] == "greedy":
+        parts = replace(parts, steps=steps())  # others peel a weak order
+    return parts
 
 
 def _peeled(
@@ -264,7 +260,7 @@ def _of_overlap(
     """Divide a sum of weights of ranks among the documents."""
     if not ideal:
         none = pd.DataFrame({"depth": [], "overlap": [], "adds": []})
-        return ScoreParts(run, [], {}, {}, none, no_steps())
+        return ScoreParts(run, [], depths=none)
     weights, n = tensors.weights, len(ideal)
     last = len(weights) - 1
     lower = np.minimum(np.maximum(ranks_in(run, ideal), np.arange(n)), last)
@@ -277,7 +273,7 @@ def _of_overlap(
     parts, best = (
         dict(zip(ideal, x, strict=True)) for x in (adds, ideal_adds(tensors, n))
     )
-    return ScoreParts(run, ideal, parts, best, pd.DataFrame(columns), no_steps())
+    return ScoreParts(run, ideal, parts, best, pd.DataFrame(columns))
 
 
 def _share(tensors: PeelTensors, sums: np.ndarray, size: int) -> list[float]:
@@ -311,7 +307,7 @@ def _of_prefixes(
         columns[name] = np.append(adds, np.zeros(longest - len(docs)))
         by_doc.append(dict(zip(docs, adds.tolist(), strict=True)))
     depths = pd.DataFrame(columns)
-    return parts._replace(adds=by_doc[0], ideal_adds=by_doc[1], depths=depths)
+    return replace(parts, adds=by_doc[0], ideal_adds=by_doc[1], depths=depths)
 
 
 def ideal_lists(
@@ -347,7 +343,7 @@ def of_rbo(run: Sequence[str], other: Sequence[str], p: float) -> ScoreParts:
     s, n = sorted((len(run), len(other)))
     if not s:
         none = pd.DataFrame({"depth": [], "adds": []})
-        return ScoreParts(run, list(other), {}, {}, none, no_steps())
+        return ScoreParts(run, list(other), depths=none)
     weights = weights_of(p, n)
     below, left = weights.below * UNIT, weights.left * UNIT
     unseen = (left[s] - left[n]) / s - (below[s] - below[n])
@@ -363,8 +359,7 @@ def of_rbo(run: Sequence[str], other: Sequence[str], p: float) -> ScoreParts:
     columns = {"depth": np.arange(1, n + 1), "overlap": shared}
     columns["adds"] = shared * (below[:n] - below[1 : n + 1])
     parts, best = (dict(zip(other, adds(x).tolist(), strict=True)) for x in (lower, at))
-    table = pd.DataFrame(columns)
-    return ScoreParts(run, list(other), parts, best, table, no_steps())
+    return ScoreParts(run, list(other), parts, best, pd.DataFrame(columns))
 
 
 def ranks_in(run: Sequence[str], docs: Sequence[str]) -> Int[np.ndarray, " docs"]:

@@ -25,7 +25,7 @@ from pgcjax.errors import (
 )
 from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.io.reading import memory_limit, reading
-from pgcjax.tensors.tied_lists import Lists, Numbers, of_groups, read
+from pgcjax.tensors.tied_lists import Lists, Numbers, TiedList, of_groups, read
 
 BROKEN = TIES[-1]
 
@@ -139,14 +139,15 @@ def _result(
     pairs: "_Compared", values: np.ndarray, metadata: dict, notes: tuple[str, ...]
 ) -> Similarity:
     """Keep the values of different runs apart from those of runs with themselves."""
-    itself = pairs.alone & (pairs.first == pairs.second)
+    first, second = pairs.pairs
+    itself = pairs.alone & (first == second)
     return Similarity(
         metadata,
         notes,
         measure=metadata["measure"],
         runs_a=pairs.runs_a,
         runs_b=pairs.runs_b,
-        pairs=(pairs.first[~itself], pairs.second[~itself]),
+        pairs=(first[~itself], second[~itself]),
         queries=pairs.queries,
         values=values[~itself],
         own=means(values[itself]),
@@ -177,18 +178,12 @@ class _Compared:
         return sorted({*self.lists_a, *self.lists_b})
 
     @cached_property
-    def first(self) -> np.ndarray:
-        """Place of the one run of each pair."""
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Places of the one run and of the other of each pair."""
         if self.alone:
-            return np.triu_indices(len(self.runs_a))[0]
-        return np.repeat(np.arange(len(self.runs_a)), len(self.runs_b))
-
-    @cached_property
-    def second(self) -> np.ndarray:
-        """Place of the other run."""
-        if self.alone:
-            return np.triu_indices(len(self.runs_a))[1]
-        return np.tile(np.arange(len(self.runs_b)), len(self.runs_a))
+            return np.triu_indices(len(self.runs_a))
+        number = np.arange(len(self.runs_a) * len(self.runs_b))
+        return np.divmod(number, max(1, len(self.runs_b)))
 
     @cached_property
     def places(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -205,14 +200,17 @@ class _Compared:
 
     def sides(self) -> list[similarity_tiles.RankingSides]:
         """List the rankings of each query by run."""
-        sides = []
-        for query, (a, b) in zip(self.queries, self.places, strict=True):
-            lists = [self.lists_a[query][self.runs_a[i]] for i in a]
-            theirs = [self.lists_b[query][self.runs_b[i]] for i in b]
-            sides.append(
-                similarity_tiles.RankingSides(lists, None if self.alone else theirs)
+
+        def lists(runs: list[str], of_query: dict[str, TiedList]) -> list[TiedList]:
+            return [of_query[run] for run in runs if run in of_query]
+
+        return [
+            similarity_tiles.RankingSides(
+                lists(self.runs_a, self.lists_a.get(query, {})),
+                None if self.alone else lists(self.runs_b, self.lists_b.get(query, {})),
             )
-        return sides
+            for query in self.queries
+        ]
 
     def rows(self, compared: similarity_tiles.PairValues) -> np.ndarray:
         """Return the pairs that were compared."""
@@ -250,10 +248,11 @@ def _without(
     Returns:
         float64 `[pairs, queries]`: NaN, or 0 for such a query by `zero`; notes.
     """
-    values = np.full((len(pairs.first), len(pairs.queries)), nan)
+    first, second = pairs.pairs
+    values = np.full((len(first), len(pairs.queries)), nan)
     lacking, count = np.zeros(len(values), bool), 0
     for i, (a, b) in enumerate(pairs.places):
-        one = np.isin(pairs.first, a) != np.isin(pairs.second, b)
+        one = np.isin(first, a) != np.isin(second, b)
         lacking |= one
         count += int(one.sum())
         if missing == "zero":
@@ -266,7 +265,7 @@ def _without(
             DataWarning,
             stacklevel=3,  # at the caller of rbo
         )
-    compared = int((pairs.first != pairs.second).sum()) if pairs.alone else len(values)
+    compared = int((first != second).sum()) if pairs.alone else len(values)
     return values, [
         f"{measure}: {counted(compared, 'pair')} of runs, "
         + counted(len(pairs.queries), "query")

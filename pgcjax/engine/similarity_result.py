@@ -1,6 +1,5 @@
 """Results of comparing runs: a value per pair of runs and query; means, matrices."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,7 +7,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int
 
-from pgcjax.io.result import Result, computed
+from pgcjax.io.result import Result, computed, names_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +36,7 @@ class Similarity(Result):
 
     def _by_query(self) -> pd.DataFrame:
         pair, query = np.nonzero(~np.isnan(self.values))
-        return self._rows(pair, query_id=named(query, self.queries)).assign(
+        return self._rows(pair, query_id=names_at(self.queries, query)).assign(
             value=self.values[pair, query]
         )
 
@@ -70,8 +69,8 @@ class Similarity(Result):
     def _rows(self, pair: np.ndarray, **more: pd.Series) -> pd.DataFrame:
         first, second = self.pairs
         rows = {
-            "run_a": named(first[pair], self.runs_a),
-            "run_b": named(second[pair], self.runs_b),
+            "run_a": names_at(self.runs_a, first[pair]),
+            "run_b": names_at(self.runs_b, second[pair]),
             **more,
         }
         return pd.DataFrame(rows).assign(measure=self.measure)
@@ -88,9 +87,3 @@ def means(values: np.ndarray) -> np.ndarray:
         total[there] += column[there]
         count += there
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
-
-
-def named(places: np.ndarray, names: Sequence[str]) -> pd.Series:
-    """Return the names of places, as a column."""
-    column = pd.Categorical.from_codes(places, dtype=pd.CategoricalDtype(list(names)))
-    return pd.Series(column).astype("str")

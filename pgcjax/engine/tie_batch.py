@@ -229,10 +229,8 @@ class _Tree:
         """Return a `Spread` for `[queries, runs]`."""
         count = len(self._ranks)
         self.states = states = np.ones(count, np.int64)
-        peels = Peels(
-            np.arange(count), self._start(np.arange(count)), np.zeros(count, bool), []
-        )
-        peels = peels._replace(known=[()] * count)
+        pairs, within = np.arange(count), np.zeros(count, bool)
+        peels = Peels(pairs, self._start(pairs), within, [()] * count)
         gains, levels = [], []
         while len(peels.pair):
             mode = np.zeros(len(peels.pair), np.int32)

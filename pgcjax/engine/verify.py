@@ -260,7 +260,10 @@ def each_ranking(
             rows = rows.select("doc_id", "score", "rank")
             yield str(run), str(query), rows.rows
         return
-    names = _names(table)
+    places, names = table.doc, table.doc_ids
+    if table.judged is not None:
+        places, names = table.judged, table.docs["doc_id"]
+    assert places is not None and names is not None
     ends = np.cumsum(table.count).tolist()
     rankings = zip(
         *(table.run.tolist(), table.query.tolist(), table.length.tolist()),
@@ -268,26 +271,23 @@ def each_ranking(
         strict=False,
     )
     for run, query, length, start, end in rankings:
-        rows = partial(_packed_rows, table, names, length, slice(start, end))
+        here = slice(start, end)
+        rows = partial(_packed_rows, names, places[here], table.position[here], length)
         yield table.run_ids[run], table.query_ids[query], rows
 
 
-def _names(block: PackedBlock) -> Callable[[int], str]:
-    """Return what names the document in a row of a block."""
-    if (judged := block.judged) is not None:
-        names = block.docs["doc_id"]
-        return lambda row: names[int(judged[row])]
-    doc, ids = block.doc, block.doc_ids
-    assert doc is not None and ids is not None
-    return lambda row: ids[int(doc[row])]
-
-
 def _packed_rows(
-    block: PackedBlock, name: Callable[[int], str], length: int, rows: slice
+    names: Any, numbers: np.ndarray, position: np.ndarray, length: int
 ) -> Rows:
-    """Lay a packed ranking out; what was not read is as a document nobody judged."""
+    """Lay a packed ranking out; what was not read is as a document nobody judged.
+
+    Args:
+        names: of documents.
+        numbers: those of this ranking.
+        position: of each.
+        length: of the ranking.
+    """
     docs = [f"\0{i}" for i in range(length)]
-    places = block.position[rows].tolist()
-    for row, place in zip(range(rows.start, rows.stop), places, strict=True):
-        docs[place] = name(row)
+    for number, place in zip(numbers.tolist(), position.tolist(), strict=True):
+        docs[place] = names[number]
     return [(doc, -float(i), float(i)) for i, doc in enumerate(docs)]

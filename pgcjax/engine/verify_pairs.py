@@ -19,34 +19,6 @@ from pgcjax.measures.measure import Case
 from pgcjax.reference.order import ordered
 
 
-class _Kept:
-    """Rankings of a query: the chosen ones, and others where these are fewer than two.
-
-    Attributes:
-        chosen: by run.
-        spare: the others of the least hash: hash, run and rows, ascending.
-    """
-
-    def __init__(self) -> None:
-        self.chosen: dict[str, Rows] = {}
-        self.spare: list[tuple[int, str, Rows]] = []
-
-    def add(
-        self, run: str, hashed: int, rows: Callable[[], Rows], bound: float
-    ) -> None:
-        """Look at a ranking."""
-        if hashed < bound:
-            self.chosen[run] = rows()
-        elif len(self.chosen) < 2:
-            self.spare = sorted([*self.spare, (hashed, run, rows())])
-        del self.spare[max(0, 2 - len(self.chosen)) :]
-
-    @property
-    def rows(self) -> dict[str, Rows]:
-        """Documents of each ranking, by run."""
-        return self.chosen | {run: rows for _, run, rows in self.spare}
-
-
 class PairSample:
     """Rankings that are kept, as runs pass by, to be compared by the twins.
 
@@ -64,7 +36,8 @@ class PairSample:
         self._bound = sqrt(check_share(share)) * 2**32
         self._order = order
         self._lock = Lock()
-        self._kept: dict[str, _Kept] = {}
+        # Of each query, by hash and run.
+        self._kept: dict[str, dict[tuple[int, str], Rows]] = {}
         self._values: dict[tuple[str, str, str], list[float]] = {}
         self.count = 0
 
@@ -75,10 +48,15 @@ class PairSample:
         """
         for run, query, rows in each_ranking(table):
             if query in judged:
-                hashed = crc32(f"{run}\t{query}".encode())
+                key = crc32(f"{run}\t{query}".encode()), run
                 with self._lock:
-                    sample = self._kept.setdefault(query, _Kept())
-                    sample.add(run, hashed, rows, self._bound)
+                    sample = self._kept.setdefault(query, {})
+                    first_two = sorted([*sample, key])[:2]
+                    if key[0] < self._bound or key in first_two:
+                        sample[key] = rows()
+                    for other in [*sample]:
+                        if other[0] >= self._bound and other not in first_two:
+                            del sample[other]
 
     def checker(
         self,
@@ -102,7 +80,7 @@ class PairSample:
 
         def check(name: str, query: str, runs: Sequence[str], values: Any) -> None:
             measure, case = measures[name], judged(query)
-            rows = self._kept[query].rows if query in self._kept else {}
+            rows = {run: rows for (_, run), rows in self._kept.get(query, {}).items()}
             cases = {
                 place: Case(run, query, docs, measure.parameters, case, tables)
                 for place, run in enumerate(runs)

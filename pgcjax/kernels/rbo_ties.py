@@ -65,16 +65,12 @@ def weights_of(p: float, ranks: int) -> Weights:
     )
     arrays = (
         np.array([float(x >> 64) * 2.0**-130 for x in at]),
-        *(np.array(_units(sums)) for sums in (below, powers)),
+        # Rounded from multiples of 1 / _ONE to the nearest of `UNIT`.
+        *(np.array([((x >> 193) + 1) >> 1 for x in sums]) for sums in (below, powers)),
     )
     for array in arrays:
         array.flags.writeable = False
     return Weights(*arrays)
-
-
-def _units(sums: list[int]) -> list[int]:
-    """Round multiples of 1 / _ONE to the nearest of `UNIT`."""
-    return [((x >> 193) + 1) >> 1 for x in sums]
 
 
 class Ranking(NamedTuple):

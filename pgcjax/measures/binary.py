@@ -12,6 +12,7 @@ from pgcjax.later import jnp
 from pgcjax.measures.gains import (
     Gmax,
     Graded,
+    ListMeasure,
     Rel,
     Relevant,
     by_reciprocal,
@@ -19,12 +20,11 @@ from pgcjax.measures.gains import (
     mapped,
     relevance,
 )
-from pgcjax.measures.measure import Measure, Parameter
+from pgcjax.measures.measure import Parameter
 from pgcjax.reference import gains as to_gains
 from pgcjax.reference import graded as twins
 from pgcjax.reference import relevance as places_twins
 from pgcjax.tensors.gains import grades_of
-from pgcjax.tensors.measure_tensors import ListTensors
 
 
 @cache
@@ -258,7 +258,7 @@ class Yaap(Relevant):
         return places_twins.yaap(run, pool)
 
 
-class JudgedShare(Measure):
+class JudgedShare(ListMeasure):
     """Share of judged documents, of any grade, in the first k of a run."""
 
     name = "Judged"
@@ -271,8 +271,7 @@ class JudgedShare(Measure):
     cutoff = "may"
 
     def prepare(self, judgments):
-        depth = None if self.k is None else int(self.k)
-        return ListTensors(*_judged(judgments), JudgedShare.kernel, depth=depth)
+        return self.lists(*_judged(judgments))
 
     def kernel(self, run, judged):
         """Score one run and query."""

@@ -3,9 +3,7 @@
 # pyright: reportIncompatibleVariableOverride=false
 # What a derived measure is called, and what it says, depends on the one it is made of.
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +13,14 @@ from pgcjax.measures import binary, graded
 from pgcjax.measures.gains import Graded, highest_of, positive_gains
 from pgcjax.measures.intents import (
     Gamma,
+    OfIntentGrades,
     Probabilities,
     judged,
-    notes_of,
     served,
-    void,
 )
 from pgcjax.measures.measure import Case, Derived
 from pgcjax.reference import intents as twins
 from pgcjax.tensors.judgments import Judgments
-from pgcjax.tensors.measure_tensors import ListTensors
 
 # With gains of more than one height, so that they can be those for all intents.
 GRADED = (
@@ -34,45 +30,22 @@ GRADED = (
 BINARY = binary.AP(), binary.RR(), binary.P(), binary.R()
 
 
-class OfIntents(Derived):
-    """A measure of intents that is made of a graded one, `of`.
-
-    Attributes:
-        tells_kinds: whether it tells navigational intents from others.
-    """
+class OfIntents(Derived, OfIntentGrades):
+    """A measure of intents that is made of a graded one, `of`."""
 
     cutoff = "may"
-    tells_kinds: ClassVar[bool] = False
 
     of: Graded
     probabilities: Probabilities = "given"
 
     @property
-    def needs(self) -> frozenset[str]:
-        """Qrels of intents, and the table of intents where their kinds count."""
-        kinds = {"intents"} if self.tells_kinds else set()
-        return frozenset({"intent_qrels"} | kinds)
+    def depth(self) -> int | None:
+        """Last rank that counts for the graded measure; None if all do."""
+        return self.of.depth
 
-    def of_queries(self, judgments: Judgments) -> Mapping[str, Any]:
-        """Return what the kernel takes of each query."""
-        raise NotImplementedError
-
-    def prepare(self, judgments: Judgments) -> ListTensors:
-        """Lay out what the measure makes of the grades of each query."""
-        grades, notes = judged(judgments), ()
-        if self.tells_kinds:
-            notes = notes_of(judgments)
-        return self.of.lists(
-            grades.docs,
-            self.of_queries(judgments),
-            type(self).kernel,
-            void=void(grades),
-            notes=notes,
-        )
-
-    def kernel(self, run: RankedList, query: Any) -> Any:
-        """Score one run and query."""
-        raise NotImplementedError
+    def weights(self, depth: int) -> np.ndarray:
+        """Return the weights of ranks of the graded measure."""
+        return self.of.weights(depth)
 
 
 class WithRecall(OfIntents):
@@ -80,14 +53,10 @@ class WithRecall(OfIntents):
 
     gamma: Gamma = 0.5
 
-    def prepare(self, judgments: Judgments) -> ListTensors:
-        """Lay out what intent recall needs, too."""
-        lists = super().prepare(judgments)
-        arrays = {
-            query: (served(relevance), lists.arrays[query])
-            for query, relevance in judged(judgments).relevance.items()
-        }
-        return replace(lists, arrays=arrays)
+    def of_queries(self, judgments: Judgments) -> dict[str, Any]:
+        """Return what intent recall takes of each query, too."""
+        rest, grades = super().of_queries(judgments), judged(judgments).relevance
+        return {query: (served(rows), rest[query]) for query, rows in grades.items()}
 
     def kernel(self, run: RankedList, query: Any) -> Any:
         """Mix the score with intent recall."""

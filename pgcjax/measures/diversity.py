@@ -1,7 +1,5 @@
 """Diversity of binary judgments: alpha-nDCG and kin, intent recall, precision."""
 
-from dataclasses import replace
-from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -9,13 +7,12 @@ import numpy as np
 from pgcjax.kernels import diversity as kernels
 from pgcjax.kernels.graded import discounted, normalized
 from pgcjax.measures.gains import by_log
-from pgcjax.measures.intents import judged, kinds_of, notes_of, served, void
-from pgcjax.measures.measure import Measure, Parameter
+from pgcjax.measures.intents import OfIntentGrades, judged, kinds_of, served
+from pgcjax.measures.measure import Parameter
 from pgcjax.reference import intents as twins
 from pgcjax.tensors.gains import best_discounted
 from pgcjax.tensors.intents import greedy_gains
 from pgcjax.tensors.judgments import Judgments
-from pgcjax.tensors.measure_tensors import ListTensors
 
 Alpha = Annotated[
     float,
@@ -33,32 +30,17 @@ Beta = Annotated[
 ]
 
 
-class OfServedIntents(Measure):
+class OfServedIntents(OfIntentGrades):
     """A measure of which intents each document is relevant to."""
-
-    needs = frozenset({"intent_qrels"})
 
     def of_query(self, relevance: np.ndarray) -> Any:
         """Return what the kernel takes of the grades `[intents, documents]`."""
         return relevance
 
-    def weights(self, depth: int) -> np.ndarray:
-        """Return the weights of ranks 0 (nothing) to `depth`."""
-        return np.zeros(1)
-
-    def prepare(self, judgments: Judgments) -> ListTensors:
-        """Lay out what the measure makes of the grades of each query."""
-        grades = judged(judgments)
-        arrays = {
-            query: self.of_query(rows) for query, rows in grades.relevance.items()
-        }
-        depth = None if self.k is None else int(self.k)
-        kernel, none = type(self).kernel, void(grades)
-        return ListTensors(grades.docs, arrays, kernel, depth, self.weights, void=none)
-
-    def kernel(self, run, query):
-        """Score one run and query."""
-        raise NotImplementedError
+    def of_queries(self, judgments: Judgments) -> dict[str, Any]:
+        """Return what the kernel takes of each query."""
+        grades = judged(judgments).relevance
+        return {query: self.of_query(rows) for query, rows in grades.items()}
 
 
 class AlphaDCG(OfServedIntents):
@@ -119,8 +101,7 @@ class AlphaNDCG(AlphaDCG):
 
     def of_query(self, relevance):
         novelty = super().of_query(relevance)
-        depth = None if self.k is None else int(self.k)
-        gains = greedy_gains(relevance > 0, novelty.fade, depth)
+        gains = greedy_gains(relevance > 0, novelty.fade, self.depth)
         best = best_discounted(np.array(gains), self.weights(len(gains)))
         return novelty._replace(scale=best)
 
@@ -232,13 +213,12 @@ class EfP(OfServedIntents):
     differs = "The paper prints 3/5 = 0.8 for the list of its figure 1: 3/5 is 0.6"
     cutoff = "must"
 
-    needs = frozenset({"intent_qrels", "intents"})
+    tells_kinds = True
 
-    def prepare(self, judgments):
-        lists, kinds = super().prepare(judgments), kinds_of(judgments)
-        effective = partial(kernels.Effective, k=np.float64(self.k or 0))
-        arrays = {q: effective(rows, kinds[q]) for q, rows in lists.arrays.items()}
-        return replace(lists, arrays=arrays, notes=notes_of(judgments))
+    def of_queries(self, judgments):
+        arrays, kinds = super().of_queries(judgments), kinds_of(judgments)
+        k = np.float64(self.k or 0)
+        return {q: kernels.Effective(rows, kinds[q], k) for q, rows in arrays.items()}
 
     def kernel(self, run, query):
         gain = kernels.gains_of(query.relevance, run)

@@ -57,7 +57,35 @@ Gmax = Annotated[
 ]
 
 
-class Graded(Measure):
+class ListMeasure(Measure):
+    """A measure of ranked lists, of which a kernel scores one run and query."""
+
+    @property
+    def depth(self) -> int | None:
+        """Last rank that counts; None if all do."""
+        return None if self.k is None else int(self.k)
+
+    def weights(self, depth: int) -> Float64[np.ndarray, " depth_plus_1"]:
+        """Return the weights of ranks 0 (nothing) to `depth`."""
+        return np.zeros(1)
+
+    def kernel(self, run: RankedList, query: Any, /) -> Any:
+        """Score one run and query. Numbers of `self` are traced."""
+        raise NotImplementedError
+
+    def lists(
+        self,
+        docs: Mapping[str, np.ndarray],
+        arrays: Mapping[str, Any],
+        kernel: Any = None,
+        **more: Any,
+    ) -> ListTensors:
+        """Return what scoring batches, of this depth and these weights of ranks."""
+        kernel = kernel or type(self).kernel
+        return ListTensors(docs, arrays, kernel, self.depth, self.weights, **more)
+
+
+class Graded(ListMeasure):
     """A measure of the gains of a run's documents.
 
     What is made of it is made of these parts: ERR-IA is the ERR of each intent, D-nDCG
@@ -94,15 +122,6 @@ class Graded(Measure):
         """Score the gains of a run's documents. Numbers of `self` are traced."""
         raise NotImplementedError
 
-    def weights(self, depth: int) -> Float64[np.ndarray, " depth_plus_1"]:
-        """Return the weights of ranks 0 (nothing) to `depth`."""
-        return np.zeros(1)
-
-    @property
-    def depth(self) -> int | None:
-        """Last rank that counts; None if all do."""
-        return None if self.k is None else int(self.k)
-
     def plain_gain(self, grade: float, highest: float) -> float:
         """Return the gain of a grade above 0, by other code."""
         return grade
@@ -132,17 +151,6 @@ class Graded(Measure):
         arrays = {query: QueryGains(gain, best[query]) for query, gain in each.items()}
         void = [query for query, gain in each.items() if not gain.any()]
         return self.lists(judged.docs, arrays, void=[] if self.of_all_queries else void)
-
-    def lists(
-        self,
-        docs: Mapping[str, np.ndarray],
-        arrays: Mapping[str, Any],
-        kernel: Any = None,
-        **more: Any,
-    ) -> ListTensors:
-        """Return what scoring batches, of this depth and these weights of ranks."""
-        kernel = kernel or type(self).kernel
-        return ListTensors(docs, arrays, kernel, self.depth, self.weights, **more)
 
     def kernel(self, run: RankedList, query: QueryGains) -> Float[Array, ""]:
         """Score one run and query."""

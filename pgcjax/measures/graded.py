@@ -89,10 +89,17 @@ class Discounted(GradeGains):
         return twins.dcg(run, self.k, self.discount)
 
 
-def _ideal_dcg(measure: Graded, gains: np.ndarray) -> float:
-    """Return the DCG of the ideal list."""
-    gains = best.best_first(gains, measure.depth)
-    return best.best_discounted(gains, measure.weights(len(gains)))
+class Normalized(GradeGains):
+    """Discounted gains, divided by those of the ideal list."""
+
+    def ideal(self, gains):
+        """Return the DCG of the ideal list."""
+        gains = best.best_first(gains, self.depth)
+        return best.best_discounted(gains, self.weights(len(gains)))
+
+    def score(self, gain, run, ideal):
+        """Divide DCG by that of the ideal list."""
+        return kernels.normalized(gain, run, ideal)
 
 
 class DCG(InContext, Discounted):
@@ -108,7 +115,7 @@ class DCG(InContext, Discounted):
     differs = "ranx: dcg is this, dcg_burges gain=exp"
 
 
-class nDCG(Discounted):  # noqa: N801
+class nDCG(Normalized, Discounted):  # noqa: N801
     """Discounted cumulative gain, divided by that of the ideal list."""
 
     name = "nDCG"
@@ -121,20 +128,12 @@ class nDCG(Discounted):  # noqa: N801
     )
     aliases = {"ndcg": "nDCG", "ndcg_cut_{k}": "nDCG@{k}"}
 
-    def ideal(self, gains):
-        """Return the DCG of the ideal list."""
-        return _ideal_dcg(self, gains)
-
-    def score(self, gain, run, ideal):
-        """Divide DCG by that of the ideal list."""
-        return kernels.normalized(gain, run, ideal)
-
     def plain_score(self, run, pool):
         """Divide DCG by that of the ideal list, plainly."""
         return twins.ndcg(run, pool, self.k, self.discount)
 
 
-class MSnDCG(GradeGains):
+class MSnDCG(Normalized):
     """nDCG as Microsoft had it: exponential gains, discounted from rank 2 on."""
 
     name = "MSnDCG"
@@ -150,14 +149,6 @@ class MSnDCG(GradeGains):
     def weights(self, depth):
         """Discount ranks by 1 / log2(1 + rank)."""
         return by_log(depth)
-
-    def ideal(self, gains):
-        """Return the DCG of the ideal list."""
-        return _ideal_dcg(self, gains)
-
-    def score(self, gain, run, ideal):
-        """Divide DCG by that of the ideal list."""
-        return kernels.normalized(gain, run, ideal)
 
     def plain_score(self, run, pool):
         """Divide DCG by that of the ideal list, plainly."""
@@ -241,8 +232,10 @@ class nERR(Stopping):  # noqa: N801
         return twins.nerr(run, pool, self.k)
 
 
-_BLEND = "BR(r) = (C(r) + β cg(r)) / (r + β cg*(r)); C: relevant documents down to "
-_BLEND += "rank r, cg: sum of their gains, cg*: that of the ideal list"
+_BLEND = (
+    "; BR(r) = (C(r) + β cg(r)) / (r + β cg*(r)); C: relevant documents down to rank "
+    "r, cg: sum of their gains, cg*: that of the ideal list"
+)
 
 
 class Q(GradeGains):
@@ -254,9 +247,7 @@ class Q(GradeGains):
         "misprint of BR(r))"
     )
     formula = (
-        "Q@l = 1 / min(l, R) times the sum over relevant ranks r <= l of BR(r); BR(r)"
-        " = (C(r) + β cg(r)) / (r + β cg*(r)); C: relevant documents down to rank r, "
-        "cg: sum of their gains, cg*: that of the ideal list"
+        "Q@l = 1 / min(l, R) times the sum over relevant ranks r <= l of BR(r)" + _BLEND
     )
     differs = "as NTCIREVAL's Q-measure and Q@l, of gains that are grades"
 
@@ -284,9 +275,7 @@ class PPlus(Q):
     source = "Sakai 2007; Sakai and Song 2011, equation 4"
     formula = (
         "P+@l = 1 / C(rp) times the sum over relevant ranks r <= rp of BR(r); rp: "
-        "first rank of the highest gain within ranks 1..l; BR(r) = (C(r) + β cg(r)) /"
-        " (r + β cg*(r)); C: relevant documents down to rank r, cg: sum of their "
-        "gains, cg*: that of the ideal list"
+        "first rank of the highest gain within ranks 1..l" + _BLEND
     )
     differs = "as NTCIREVAL's P-plus, which has no cutoff"
 
@@ -304,11 +293,7 @@ class O(Q):  # noqa: E742
 
     name = "O"
     source = "Sakai 2007"
-    formula = (
-        "O@l = BR(r) at the first relevant rank r, if r <= l; BR(r) = (C(r) + β "
-        "cg(r)) / (r + β cg*(r)); C: relevant documents down to rank r, cg: sum of "
-        "their gains, cg*: that of the ideal list"
-    )
+    formula = "O@l = BR(r) at the first relevant rank r, if r <= l" + _BLEND
     differs = "as NTCIREVAL's O-measure, which has no cutoff"
 
     def score(self, gain, run, ideal):

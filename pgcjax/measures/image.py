@@ -1,6 +1,5 @@
 """Measures of image grids: PGC by orders of examination, and agreement with pairs."""
 
-from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -8,9 +7,8 @@ import numpy as np
 from pgcjax.errors import DataError
 from pgcjax.judging.majority import TIE_BREAKS, majority
 from pgcjax.kernels import ABSENT
-from pgcjax.kernels.rbo import rank_weights
 from pgcjax.later import pd
-from pgcjax.measures.compatibility import Depth, Normalization, P, finished
+from pgcjax.measures.compatibility import Depth, Normalization, P, peel_tensors
 from pgcjax.measures.measure import Case, Measure, Parameter
 from pgcjax.reference import image as twins
 from pgcjax.tensors.examination import ORDERS, Cells
@@ -18,10 +16,10 @@ from pgcjax.tensors.graphs import preference_graphs
 from pgcjax.tensors.grids import Pairs, pairs
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import GridTensors
-from pgcjax.tensors.padding import weights_padded
 
 XIE = "Xie et al. 2020"
 _BUILT_IN = tuple(ORDERS)
+_NEEDS = frozenset({"preferences", "grids"})
 
 
 class _OrderName(Parameter):
@@ -31,13 +29,7 @@ class _OrderName(Parameter):
         return text if text in ORDERS else None
 
 
-class OfGrids(Measure):
-    """A measure of image grids."""
-
-    needs = frozenset({"preferences", "grids"})
-
-
-class ImagePGC(OfGrids):
+class ImagePGC(Measure):
     """Greedy PGC of an image grid: distance in the grid in place of rank."""
 
     name = "ImagePGC"
@@ -50,6 +42,7 @@ class ImagePGC(OfGrids):
         "Equal distances in the peel, arbitrary there, follow the order of reading; "
         "the published numbers have one ideal for both systems (ideal=shared)"
     )
+    needs = _NEEDS
 
     p: P = 0.95
     depth: Depth = 1000
@@ -73,12 +66,13 @@ class ImagePGC(OfGrids):
     def prepare(self, judgments: Judgments) -> GridTensors:
         """Build the graphs of all judged images."""
         graphs = judgments.once(preference_graphs, "preferences")
+        peel = peel_tensors(graphs, self.p, self.depth, self.normalization)
         return GridTensors(
-            {query: graph.doc_ids for query, graph in graphs.items()},
-            partial(finished, self.p, self.depth, self.normalization),
+            peel.docs,
+            peel.finish,
             order=self.order,
             graphs=graphs,
-            weights=weights_padded(rank_weights(self.p, self.depth)),
+            weights=peel.weights,
             shared=self.ideal == "shared",
         )
 
@@ -108,57 +102,43 @@ def _majority_pairs(preferences: "pd.DataFrame", split: str) -> dict[str, Pairs]
     return pairs(decided)
 
 
-class _Split(Measure):
-    """The last parameter of measures of pairs."""
-
-    split: Annotated[
-        str,
-        Parameter(
-            "one of tie, left, drop: what equally many votes for several answers are; "
-            "left is the first of left, tie, right: a vote for the left and a tie are "
-            "left, a tie and a vote for the right are a tie",
-            allowed=TIE_BREAKS,
-        ),
-    ] = "tie"
-
-
-class _Variant(Measure):
-    """The parameters of PMR."""
-
-    variant: Annotated[
-        str,
-        Parameter(
-            "one of D (all pairs, by reading), W (weighted by rank), M (from the "
-            "middle of rows), N (at most 2 rows and columns apart)",
-            allowed=("D", "W", "M", "N"),
-        ),
-    ] = "N"
-    first_rank: Annotated[
-        int,
-        Parameter(
-            "0 (the published code) or 1 (the paper): rank of the first image in "
-            "variant W",
-            valid=lambda rank: rank in (0, 1),
-        ),
-    ] = 1
+Split = Annotated[
+    str,
+    Parameter(
+        "one of tie, left, drop: what equally many votes for several answers are; "
+        "left is the first of left, tie, right: a vote for the left and a tie are "
+        "left, a tie and a vote for the right are a tie",
+        allowed=TIE_BREAKS,
+    ),
+]
+Variant = Annotated[
+    str,
+    Parameter(
+        "one of D (all pairs, by reading), W (weighted by rank), M (from the middle of "
+        "rows), N (at most 2 rows and columns apart)",
+        allowed=("D", "W", "M", "N"),
+    ),
+]
+FirstRank = Annotated[
+    int,
+    Parameter(
+        "0 (the published code) or 1 (the paper): rank of the first image in variant W",
+        valid=lambda rank: rank in (0, 1),
+    ),
+]
+Gamma = Annotated[float, Parameter("a number from 0 to 1", valid=lambda g: 0 <= g <= 1)]
 
 
-class _Gamma(Measure):
-    """The parameter of PB."""
-
-    gamma: Annotated[
-        float, Parameter("a number from 0 to 1", valid=lambda g: 0 <= g <= 1)
-    ] = 0.1
-
-
-class OfImagePairs(OfGrids):
+class OfImagePairs(Measure):
     """A measure of the pairs of images of which most people prefer one."""
+
+    needs = _NEEDS
 
     def prepare(self, judgments: Judgments) -> GridTensors:
         """Look for what most votes say of each pair."""
-        split = getattr(self, "split", "tie")
+        split = self.parameters["split"]
         majorities = judgments.once(_majority_pairs, "preferences", split=split)
-        middle = getattr(self, "variant", "") == "M"
+        middle = self.parameters.get("variant") == "M"
         return GridTensors(
             {query: p.doc_ids for query, p in majorities.items()},
             self.finish,
@@ -179,7 +159,7 @@ class OfImagePairs(OfGrids):
         return twins.of_pairs(self.plain, case)
 
 
-class PMR(_Split, _Variant, OfImagePairs):
+class PMR(OfImagePairs):
     """Preference matching rate: share of pairs in a grid whose order agrees with
     people.
     """
@@ -195,6 +175,10 @@ class PMR(_Split, _Variant, OfImagePairs):
         "votes as left (split=left)"
     )
 
+    variant: Variant = "N"
+    first_rank: FirstRank = 1
+    split: Split = "tie"
+
     def finish(self, counts):
         return _matching_rate(self, counts)
 
@@ -202,12 +186,14 @@ class PMR(_Split, _Variant, OfImagePairs):
         return twins.matching_rate(grid, won, self.variant, self.first_rank)
 
 
-class WR(_Split, OfImagePairs):
+class WR(OfImagePairs):
     """Winning rate: share of pairs with images of the other systems that are won."""
 
     name = "WR"
     formula = "won pairs / judged pairs between the grid and the others"
     source = f"{XIE}, equation 4"
+
+    split: Split = "tie"
 
     def finish(self, counts):
         return _ratio(counts.won, counts.met)
@@ -216,12 +202,15 @@ class WR(_Split, OfImagePairs):
         return twins.winning_rate(grid, other, won)
 
 
-class PB(_Split, _Gamma, OfImagePairs):
+class PB(OfImagePairs):
     """Penalty of bad cases: images to which all images of the others are preferred."""
 
     name = "PB"
     formula = "gamma^(number of bad cases)"
     source = f"{XIE}, equation 5"
+
+    gamma: Gamma = 0.1
+    split: Split = "tie"
 
     def finish(self, counts):
         return self.gamma ** counts.bad.astype(np.float64)
@@ -230,8 +219,12 @@ class PB(_Split, _Gamma, OfImagePairs):
         return twins.penalty(grid, other, won, self.gamma)
 
 
-class _Lambda(Measure):
-    """The first parameter of PWP."""
+class PWP(OfImagePairs):
+    """Preference-winning-penalty: PMR and WR, blended, times PB."""
+
+    name = "PWP"
+    formula = "(lambda PMR + (1 - lambda) WR) PB"
+    source = f"{XIE}, equation 6"
 
     lambda_: Annotated[
         float,
@@ -239,14 +232,10 @@ class _Lambda(Measure):
             "a number from 0 to 1, of PMR against WR", valid=lambda w: 0 <= w <= 1
         ),
     ] = 0.7
-
-
-class PWP(_Split, _Variant, _Gamma, _Lambda, OfImagePairs):
-    """Preference-winning-penalty: PMR and WR, blended, times PB."""
-
-    name = "PWP"
-    formula = "(lambda PMR + (1 - lambda) WR) PB"
-    source = f"{XIE}, equation 6"
+    gamma: Gamma = 0.1
+    variant: Variant = "N"
+    first_rank: FirstRank = 1
+    split: Split = "tie"
 
     def finish(self, counts):
         share, wins = self.lambda_, _ratio(counts.won, counts.met)
@@ -258,7 +247,7 @@ class PWP(_Split, _Variant, _Gamma, _Lambda, OfImagePairs):
         return twins.pwp(grid, other, won, *shares)
 
 
-def _matching_rate(measure: _Variant, counts: Any) -> np.ndarray:
+def _matching_rate(measure: PMR | PWP, counts: Any) -> np.ndarray:
     agreed, judged = counts.agreed, counts.pairs
     if measure.variant == "N":
         agreed, judged = counts.near_agreed, counts.near_pairs

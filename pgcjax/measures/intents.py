@@ -1,12 +1,15 @@
 """Common parts of measures of diversity: their parameters, and their input."""
 
+# pyright: reportIncompatibleVariableOverride=false
+
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from pgcjax.io.intents import check_intents
 from pgcjax.kernels.diversity import Served
+from pgcjax.measures.gains import ListMeasure
 from pgcjax.measures.measure import Parameter
 from pgcjax.tensors.intents import (
     IntentGrades,
@@ -15,6 +18,7 @@ from pgcjax.tensors.intents import (
     navigational,
 )
 from pgcjax.tensors.judgments import Judgments
+from pgcjax.tensors.measure_tensors import ListTensors
 
 Probabilities = Annotated[
     str,
@@ -70,6 +74,28 @@ def served(relevance: np.ndarray) -> Served:
     return Served(relevance, np.float64(len(relevance)))
 
 
-def void(grades: IntentGrades) -> list[str]:
-    """List the queries without a relevant document."""
-    return [query for query, docs in grades.docs.items() if not len(docs)]
+class OfIntentGrades(ListMeasure):
+    """A measure of grades per intent.
+
+    Attributes:
+        tells_kinds: whether it tells navigational intents from others.
+    """
+
+    tells_kinds: ClassVar[bool] = False
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Qrels of intents, and the table of intents where their kinds count."""
+        kinds = {"intents"} if self.tells_kinds else set()
+        return frozenset({"intent_qrels"} | kinds)
+
+    def of_queries(self, judgments: Judgments) -> Mapping[str, Any]:
+        """Return what the kernel takes of each query."""
+        raise NotImplementedError
+
+    def prepare(self, judgments: Judgments) -> ListTensors:
+        """Lay out what the measure makes of the grades of each query."""
+        docs, arrays = judged(judgments).docs, self.of_queries(judgments)
+        void = [query for query, of_query in docs.items() if not len(of_query)]
+        notes = notes_of(judgments) if self.tells_kinds else ()
+        return self.lists(docs, arrays, void=void, notes=notes)

@@ -336,11 +336,6 @@ def _needed(row: Name) -> set[str]:
     return {*row.required, *([_at(row)] if row.cutoff in ("must", "level") else [])}
 
 
-def _is_published(text: str) -> bool:
-    row = _BY_NAME.get(parse(text).name)
-    return row is not None and row.published
-
-
 def warn_of_other_numbers(measures: Any) -> None:
     """Warn in one line of measures that are another number elsewhere: once of each.
 
@@ -348,12 +343,13 @@ def warn_of_other_numbers(measures: Any) -> None:
         measures: as of `evaluate`; only what is written as text counts.
     """
     texts = [measures] if isinstance(measures, str) else measures or ()
-    names = (text for text in texts if isinstance(text, str) and not is_preset(text))
-    names = (text for text in names if not _is_published(text))
-    other_numbers = {text: other_number(text) for text in names}
-    new = {
-        text: note for text, note in other_numbers.items() if note and text not in SAID
-    }
+    new: dict[str, str] = {}
+    for text in texts:
+        if not isinstance(text, str) or is_preset(text) or text in SAID:
+            continue
+        row = _BY_NAME.get(parse(text).name)
+        if not (row and row.published) and (note := other_number(text)):
+            new[text] = note
     if new:
         notes = "; ".join(dict.fromkeys(new.values()))
         warnings.warn(f"{notes}. {_LISTS}", DataWarning, stacklevel=outside())

@@ -7,15 +7,13 @@ import numpy as np
 from pgcjax.kernels import relevance as kernels
 from pgcjax.kernels.ranked_list import picked
 from pgcjax.later import jnp
-from pgcjax.measures.gains import Rel
-from pgcjax.measures.measure import Measure
+from pgcjax.measures.gains import ListMeasure, Rel
 from pgcjax.reference import relevance as twins
 from pgcjax.reference.case import grades as plain_grades
 from pgcjax.tensors.gains import grades_of
-from pgcjax.tensors.measure_tensors import ListTensors
 
 
-class OfJudged(Measure):
+class OfJudged(ListMeasure):
     """A measure of which documents are relevant, and which were judged and are not."""
 
     rel: Rel = 1.0
@@ -31,11 +29,7 @@ class OfJudged(Measure):
             least = min(count, other.sum())
             arrays[query] = kernels.JudgedDocs(relevant, other, count, least)
         void = [q for q, of in arrays.items() if not (self.of_all_queries or of.count)]
-        return ListTensors(every.docs, arrays, type(self).kernel, void=void)
-
-    def kernel(self, run, judged):
-        """Score one run and query."""
-        raise NotImplementedError
+        return self.lists(every.docs, arrays, void=void)
 
 
 class Bpref(OfJudged):

@@ -251,26 +251,22 @@ Outline = tuple[type[Measure], tuple[tuple[str, Any], ...]]
 _TRACED = object()
 
 
-def outline(measure: Measure) -> Outline:
-    """Return the class of a measure, and its fields without numbers."""
+def outlined(measure: Measure) -> tuple[Outline, list[float]]:
+    """Return the class of a measure and its fields without numbers, and these."""
     shape: list[tuple[str, Any]] = []
-    for name, value in _of_kernels(measure):
+    numbers: list[float] = []
+    for name in (each.name for each in fields(measure)):
+        value = getattr(measure, name)
+        if name in ("mean", "given"):
+            continue
         if isinstance(value, Measure):
-            shape.append((name, outline(value)))
-        else:
-            shape.append((name, _TRACED if _is_number(value) else value))
-    return type(measure), tuple(shape)
-
-
-def numbers(measure: Measure) -> list[float]:
-    """Return the numbers that `outline` leaves out, in the order of fields."""
-    out: list[float] = []
-    for _, value in _of_kernels(measure):
-        if isinstance(value, Measure):
-            out += numbers(value)
-        elif _is_number(value):
-            out.append(float(value))
-    return out
+            value, inner = outlined(value)
+            numbers += inner
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            numbers.append(float(value))
+            value = _TRACED
+        shape.append((name, value))
+    return (type(measure), tuple(shape)), numbers
 
 
 def rebuilt(shape: Outline, values: Iterator[Any]) -> Measure:
@@ -284,15 +280,6 @@ def rebuilt(shape: Outline, values: Iterator[Any]) -> Measure:
             value = next(values)
         object.__setattr__(measure, name, value)
     return measure
-
-
-def _of_kernels(measure: Measure) -> list[tuple[str, Any]]:
-    names = [each.name for each in fields(measure)]
-    return [(n, getattr(measure, n)) for n in names if n not in ("mean", "given")]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def read_through(measure: Measure, values: Mapping[str, Any]) -> Any:

@@ -11,9 +11,8 @@ import numpy as np
 from pgcjax.kernels import preference as kernels
 from pgcjax.kernels.graded import QueryGains
 from pgcjax.kernels.judgment_groups import RELEVANT, mean_of_groups
-from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.compatibility import GraphKind, OfGraph
-from pgcjax.measures.gains import Graded, by_log
+from pgcjax.measures.gains import Graded, ListMeasure, by_log
 from pgcjax.measures.graded import ERR, nDCG
 from pgcjax.measures.measure import Case, Measure, Parameter
 from pgcjax.reference import preference as twins
@@ -24,6 +23,11 @@ from pgcjax.tensors.measure_tensors import ListTensors
 
 _ALL = {"": "all", "_imp": "some", "_ret": "both"}
 _KINDS = {"": ["ret", "imp", "not"], "_imp": ["ret", "imp"], "_ret": ["ret"]}
+_COUNTED = {
+    "poss": ("all", ""),
+    "ful": ("some", " that the run fulfils"),
+    "ful_ret": ("both", " that the run fulfils, of documents that it retrieved"),
+}
 _SOURCE = "Carterette et al. 2008, section 4; Carterette and Bennett 2008"
 _PAIRS_HERE = "f > t: a judgment that prefers f to t; r: rank, inf if not retrieved"
 
@@ -35,7 +39,7 @@ def _share(better: np.ndarray, worse: np.ndarray, among: str) -> Any:
     return (better < worse) & counts, counts
 
 
-class OfPreferences(OfGraph):
+class OfPreferences(OfGraph, ListMeasure):
     """A measure of pairs of documents of which one is preferred.
 
     Attributes:
@@ -71,18 +75,9 @@ class OfPreferences(OfGraph):
     def prepare(self, judgments: Judgments) -> ListTensors:
         """Lay out counts of pairs."""
         pairs = self.pairs(judgments)
-        return ListTensors(
-            pairs.docs,
-            pairs.by_judge if self.by_judge else pairs.pooled,
-            type(self).kernel,
-            depth=None if self.k is None else int(self.k),
-            weights=self.weights,
-            void=[query for query, docs in pairs.docs.items() if not len(docs)],
-        )
-
-    def weights(self, depth: int) -> np.ndarray:
-        """Return the weights of ranks 0 (nothing) to `depth`."""
-        return np.zeros(1)
+        counts = pairs.by_judge if self.by_judge else pairs.pooled
+        void = [query for query, docs in pairs.docs.items() if not len(docs)]
+        return self.lists(pairs.docs, counts, void=void)
 
     def terms(self, better: np.ndarray, worse: np.ndarray) -> Any:
         """Return what each judgment adds to both sums of a ratio; None if it is none.
@@ -91,10 +86,6 @@ class OfPreferences(OfGraph):
             better: ranks from 1 of the preferred documents; infinite if cut off.
             worse: those of the others. The denominator of a sum alone is 0.
         """
-
-    def kernel(self, run: RankedList, pairs: Any) -> Any:
-        """Score one run and query."""
-        raise NotImplementedError
 
 
 class Carterette(OfPreferences, GraphKind):
@@ -337,7 +328,7 @@ class PrefsAvgjg(TrecPreferences):
         return twins.prefs_avgjg(twins.by_judge(case), case.run, _KINDS[self.variant])
 
 
-class Rnonrel(Measure):
+class Rnonrel(ListMeasure):
     """prefs_avgjg_Rnonrel, of all documents or of those that were retrieved.
 
     Attributes:
@@ -404,7 +395,7 @@ class Rnonrel(Measure):
         groups = judgments.once(judged_groups, "preferences")
         counts = groups.counts.items()
         void = [query for query, of in counts if not (of.kind == RELEVANT).any()]
-        return ListTensors(groups.docs, groups.counts, Rnonrel.kernel, void=void)
+        return self.lists(groups.docs, groups.counts, void=void)
 
     def kernel(self, run, groups):
         """Average the shares of judges."""
@@ -432,12 +423,12 @@ class PreferenceCount(OfPreferences):
     @property
     def meaning(self) -> str:
         """Preferences that are counted."""
-        which = {
-            "poss": "",
-            "ful": " that the run fulfils",
-            "ful_ret": " that the run fulfils, of documents that it retrieved",
-        }
-        return super().meaning + which[self.counted]
+        return super().meaning + _COUNTED[self.counted][1]
+
+    @property
+    def among(self) -> str:
+        """Pairs that count."""
+        return _COUNTED[self.counted][0]
 
     @property
     def source(self) -> str:
@@ -447,19 +438,17 @@ class PreferenceCount(OfPreferences):
     def kernel(self, run, pairs):
         if self.counted == "poss":
             return kernels.possible(run, pairs)
-        among = "some" if self.counted == "ful" else "both"
-        return kernels.fulfilled(run, pairs, among=among)
+        return kernels.fulfilled(run, pairs, among=self.among)
 
     def terms(self, better, worse):
-        among = "some" if self.counted == "ful" else "both"
-        fulfilled, _ = _share(better, worse, among)
+        fulfilled, _ = _share(better, worse, self.among)
         return None if self.counted == "poss" else (fulfilled, np.zeros(len(better)))
 
     def twin(self, case):
         counts = twins.prefs_counts(twins.pooled(case), case.run)
         variant = {"poss": "", "ful": "_imp", "ful_ret": "_ret"}[self.counted]
-        counted_kind = self.counted.partition("_")[0]
-        return float(sum(counts[f"{counted_kind}_{kind}"] for kind in _KINDS[variant]))
+        stem = self.counted.partition("_")[0]
+        return float(sum(counts[f"{stem}_{kind}"] for kind in _KINDS[variant]))
 
 
 class OfWins(OfPreferences, GraphKind):

@@ -1,5 +1,7 @@
 """Gain per document of users who go on by what they see: C/W/L measures of cwl_eval."""
 
+# pyright: reportIncompatibleVariableOverride=false
+
 from math import inf
 from typing import Annotated, ClassVar
 
@@ -12,6 +14,11 @@ from pgcjax.kernels import user_models as kernels
 from pgcjax.measures.gains import Gmax, Graded, by_log, given_or
 from pgcjax.measures.measure import Measure, Parameter
 from pgcjax.reference import user_models as twins
+
+_GOES_ON = (
+    "sum of g(r) V(r) over r <= d, divided by that of V(r), V(r) = product of C(i) "
+    "over i < r, d = min(k, depth), C(i) = "
+)
 
 
 class Wants(Measure):
@@ -39,6 +46,7 @@ class UserModel(Graded):
 
     Attributes:
         model: the plain function of `reference.user_models` by which the user goes on.
+        but: where cwl_eval has other numbers.
     """
 
     gmin: Annotated[
@@ -57,6 +65,15 @@ class UserModel(Graded):
         ),
     ] = 1000
     model: ClassVar[twins.Model]
+    but: ClassVar[str] = ""
+
+    @property
+    def differs(self) -> str:
+        """Differences from cwl_eval."""
+        return (
+            f"as ir_measures' {self.name}, which is cwl_eval's{self.but}; there, "
+            "grades above max_rel (gmax) count as that"
+        )
 
     @property
     def depth(self) -> int:
@@ -142,14 +159,13 @@ class BPM(UserModel, Wants):
         "gains down to rank s, divided by s, the first rank where they are T or more "
         "(to 1e-9), or min(k, depth)"
     )
-    differs = (
-        "as ir_measures' BPM, which is cwl_eval's, but where T is above 1: it goes on"
-        " for a document more where decimals that add up to T miss it by 1e-16; "
-        "there, grades above max_rel (gmax) count as that"
-    )
     cutoff = "must"
 
     model = twins.until_gained
+    but = (
+        ", but where T is above 1: it goes on for a document more where decimals that "
+        "add up to T miss it by 1e-16"
+    )
 
     def ideal(self, gains):
         """Return the last rank."""
@@ -168,10 +184,6 @@ class SDCG(ByRank):
         "sum over r <= d of g(r) / log2(1 + r), over that of 1 / log2(1 + r), d = "
         "min(k, depth)"
     )
-    differs = (
-        "as ir_measures' SDCG, which is cwl_eval's; there, grades above max_rel "
-        "(gmax) count as that"
-    )
     cutoff = "must"
 
     model = twins.discounting
@@ -186,14 +198,7 @@ class INSQ(ByRank, Wants):
 
     name = "INSQ"
     source = "Moffat, Scholer and Thomas, Models and metrics, ADCS 2012"
-    formula = (
-        "sum of g(r) V(r) over r <= d, divided by that of V(r), V(r) = product of "
-        "C(i) over i < r, d = min(k, depth), C(i) = ((i + 2 T - 1) / (i + 2 T))^2"
-    )
-    differs = (
-        "as ir_measures' INSQ, which is cwl_eval's; there, grades above max_rel "
-        "(gmax) count as that"
-    )
+    formula = _GOES_ON + "((i + 2 T - 1) / (i + 2 T))^2"
     cutoff = "no"
 
     model = twins.squaring
@@ -211,13 +216,7 @@ class INST(UserModel, Wants):
         "evaluation, SIGIR 2015"
     )
     formula = (
-        "sum of g(r) V(r) over r <= d, divided by that of V(r), V(r) = product of "
-        "C(i) over i < r, d = min(k, depth), C(i) = (n / (n + 1))^2, n = i + 2 T - 1 "
-        "- cg(i), cg: gains down to rank i"
-    )
-    differs = (
-        "as ir_measures' INST, which is cwl_eval's; there, grades above max_rel "
-        "(gmax) count as that"
+        _GOES_ON + "(n / (n + 1))^2, n = i + 2 T - 1 - cg(i), cg: gains down to rank i"
     )
     cutoff = "no"
 
@@ -236,14 +235,7 @@ class NERR8(UntilSatisfied):
 
     name = "NERR8"
     source = "Azzopardi, Mackenzie and Moffat, ERR is not C/W/L, ICTIR 2021, equation 8"
-    formula = (
-        "sum of g(r) V(r) over r <= d, divided by that of V(r), V(r) = product of "
-        "C(i) over i < r, d = min(k, depth), C(i) = 1 - g(i)"
-    )
-    differs = (
-        "as ir_measures' NERR8, which is cwl_eval's; there, grades above max_rel "
-        "(gmax) count as that"
-    )
+    formula = _GOES_ON + "1 - g(i)"
     cutoff = "must"
 
     model = twins.unsatisfied
@@ -258,14 +250,7 @@ class NERR9(UntilSatisfied):
 
     name = "NERR9"
     source = "Azzopardi, Mackenzie and Moffat, ERR is not C/W/L, ICTIR 2021, equation 9"
-    formula = (
-        "sum of g(r) V(r) over r <= d, divided by that of V(r), V(r) = product of "
-        "C(i) over i < r, d = min(k, depth), C(i) = i / (i + 1) (1 - g(i))"
-    )
-    differs = (
-        "as ir_measures' NERR9, which is cwl_eval's; there, grades above max_rel "
-        "(gmax) count as that"
-    )
+    formula = _GOES_ON + "i / (i + 1) (1 - g(i))"
     cutoff = "must"
 
     model = twins.tiring
@@ -282,14 +267,7 @@ class NERR10(UntilSatisfied, Persists):
     source = (
         "Azzopardi, Mackenzie and Moffat, ERR is not C/W/L, ICTIR 2021, equation 10"
     )
-    formula = (
-        "sum of g(r) V(r) over r <= d, divided by that of V(r), V(r) = product of "
-        "C(i) over i < r, d = min(k, depth), C(i) = p (1 - g(i))"
-    )
-    differs = (
-        "as ir_measures' NERR10, which is cwl_eval's; there, grades above max_rel "
-        "(gmax) count as that"
-    )
+    formula = _GOES_ON + "p (1 - g(i))"
     cutoff = "no"
 
     model = twins.patient
@@ -306,15 +284,7 @@ class NERR11(UntilSatisfied, Wants):
     source = (
         "Azzopardi, Mackenzie and Moffat, ERR is not C/W/L, ICTIR 2021, equation 11"
     )
-    formula = (
-        "sum of g(r) V(r) over r <= d, divided by that of V(r), V(r) = product of "
-        "C(i) over i < r, d = min(k, depth), C(i) = ((i + 2 T - 1) / (i + 2 T))^2 (1 "
-        "- g(i))"
-    )
-    differs = (
-        "as ir_measures' NERR11, which is cwl_eval's; there, grades above max_rel "
-        "(gmax) count as that"
-    )
+    formula = _GOES_ON + "((i + 2 T - 1) / (i + 2 T))^2 (1 - g(i))"
     cutoff = "no"
 
     model = twins.aiming

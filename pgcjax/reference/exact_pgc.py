@@ -52,7 +52,7 @@ def exact_ideal(
         top, weight = set(run[:d]), p ** (d - 1) / d if d <= depth else 0.0
         for chosen in combinations(docs, d) if sets is None else by_size[d]:
             here, ways = frozenset(chosen), []
-            for last in here:
+            for last in sorted(here):  # so that equal ways leave the same order
                 if (before := here - {last}) in best:
                     contradicted, overlap, order = best[before]
                     for worse, times in preferred_to[last].items():

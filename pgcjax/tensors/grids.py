@@ -25,14 +25,12 @@ class Placed:
             those that the grid lacks follow by ascending id. int32 `[runs, n]`.
         row: of each document; 0 if the grid lacks it. int32 `[runs, n]`.
         column: the same.
-        images: of each grid, judged or not. int32 `[runs]`.
     """
 
     first: np.ndarray
     place: np.ndarray
     row: np.ndarray
     column: np.ndarray
-    images: np.ndarray
 
 
 class Shown:
@@ -94,7 +92,6 @@ class Shown:
     ) -> Placed:
         part = slice(0) if query is None else slice(*self._ends[query : query + 2])
         rows, shape = self._rows[part], (len(self.run_ids), len(doc_ids))
-        images = np.bincount(self._codes.run[rows], minlength=shape[0])
         rows = rows[self._vertex[rows] >= 0]
         at = self._codes.run[rows], self._vertex[rows]
         key = np.full(shape, ABSENT, np.int64)
@@ -107,7 +104,7 @@ class Shown:
         first[at] = nearer[rows]
         row[at], column[at] = self._cells.row[rows], self._cells.column[rows]
         place = np.argsort(np.argsort(key, axis=1), axis=1).astype(np.int32)
-        return Placed(first, place, row, column, images.astype(np.int32))
+        return Placed(first, place, row, column)
 
 
 def _vertices(grids: "pd.DataFrame", docs: Mapping[str, np.ndarray]) -> np.ndarray:

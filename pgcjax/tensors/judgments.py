@@ -1,8 +1,6 @@
 """Canonical tables of judgments, and objects made of them that measures share."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from concurrent.futures import Future
-from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pgcjax.io.fast_columns import PlainTable
@@ -24,9 +22,8 @@ class Judgments(Mapping[str, Any]):
     def __init__(self, tables: Mapping[str, "pd.DataFrame | PlainTable"]):
         """Take tables, some of which may be DataFrames of pandas only when asked."""
         self._tables = dict(tables)
-        self._made: dict[tuple[Any, ...], Future] = {}
-        self._lock = Lock()
-        self._alike: dict[Hashable, _Alike] = {}
+        self._made: dict[tuple[Any, ...], Any] = {}
+        self._alike: dict[Hashable, list[tuple[_Reads, Any]]] = {}
 
     def __getitem__(self, kind: str) -> "pd.DataFrame":
         table = self._tables[kind]
@@ -46,10 +43,7 @@ class Judgments(Mapping[str, Any]):
         return len(self._tables)
 
     def once(self, make: Callable[..., T], *kinds: str, **options: Any) -> T:
-        """Call `make` with some tables and options, or give what it made before.
-
-        Any thread may ask; while one makes something, others that need it wait.
-        """
+        """Call `make` with some tables and options, or give what it made before."""
         return self._call(self.__getitem__, make, kinds, options)
 
     def once_plain(self, make: Callable[..., T], *kinds: str, **options: Any) -> T:
@@ -72,9 +66,14 @@ class Judgments(Mapping[str, Any]):
             parameters: of the measure.
             make: reads some of them, always by name.
         """
-        with self._lock:
-            alike = self._alike.setdefault(key, _Alike())
-        return alike.once(parameters, make)
+        alike = self._alike.setdefault(key, [])
+        for reads, made in alike:
+            if reads.same(parameters):
+                return made
+        reads = _Reads(parameters)
+        made = make(reads)
+        alike.append((reads, made))
+        return made
 
     def _call(
         self,
@@ -87,47 +86,28 @@ class Judgments(Mapping[str, Any]):
         return self._once(key, lambda: make(*map(table, kinds), **options))
 
     def _once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
-        with self._lock:
-            new = key not in self._made
-            made = self._made.setdefault(key, Future())
-        if new:
-            try:
-                made.set_result(make())
-            except BaseException as error:
-                made.set_exception(error)
-        return made.result()
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
 
 
 class _Reads(Mapping[str, Any]):
     """Parameters that note which of them are read."""
 
     def __init__(self, parameters: Mapping[str, Any]):
-        self._parameters, self.read = parameters, dict[str, Any]()
+        self._parameters, self._read = parameters, dict[str, Any]()
 
     def __getitem__(self, name: str) -> Any:
-        self.read[name] = self._parameters.get(name, _NONE)
+        self._read[name] = self._parameters.get(name, _NONE)
         return self._parameters[name]
+
+    def same(self, parameters: Mapping[str, Any]) -> bool:
+        """Whether other parameters have the values that were read of these."""
+        read = self._read.items()
+        return all(parameters.get(name, _NONE) == value for name, value in read)
 
     def __iter__(self) -> Iterator[str]:
         raise TypeError("parameters are read by name")
 
     def __len__(self) -> int:
         return len(self._parameters)
-
-
-class _Alike:
-    """Objects made for several parameters, each with those that it depends on."""
-
-    def __init__(self):
-        self._made: list[tuple[dict[str, Any], Any]] = []
-        self._lock = RLock()
-
-    def once(self, parameters: Mapping[str, Any], make: Callable[..., T]) -> T:
-        with self._lock:
-            for read, made in self._made:
-                if all(parameters.get(n, _NONE) == value for n, value in read.items()):
-                    return made
-            reads = _Reads(parameters)
-            made = make(reads)
-            self._made.append((reads.read, made))
-            return made

@@ -1,5 +1,8 @@
 """Exact PGC: expected values, brute force, and what is said where it is not reached."""
 
+import os
+import subprocess
+import sys
 from itertools import permutations
 
 import numpy as np
@@ -179,3 +182,20 @@ def test_public_judgments(data):
     table = pgcjax.judgments.contradictions(preferences, states=1_000).table
     assert len(table) == 171 and table["proven"].sum() >= 155
     assert (table["greedy"] >= table["minimum"]).all()
+
+
+def test_of_equally_near_orders_every_process_finds_the_same():
+    code = (
+        "from pgcjax.reference.exact_pgc import exact_ideal\n"
+        "print(exact_ideal([('a', 'b')], ['a'], vertices=tuple('cdefghij'))[1])"
+    )
+    orders = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in "123"
+    }
+    assert len(orders) == 1
