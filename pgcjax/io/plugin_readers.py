@@ -221,6 +221,23 @@ class Reader:
             return False
 
 
+def keys(*alternatives: str) -> Callable[[Content], bool]:
+    """Return a claim of files at whose beginning there are keys of JSON.
+
+    Args:
+        alternatives: keys with blanks between; all of one alternative are needed.
+            Without any, no file is claimed: such a reader is asked for by its name.
+    """
+
+    def claims(content: Content) -> bool:
+        return any(
+            all(f'"{key}"' in content.head for key in needed.split())
+            for needed in alternatives
+        )
+
+    return claims
+
+
 def text_id(text: str) -> str:
     """Return an id of a text: a short line as it is, else its beginning and a hash."""
     if text.isprintable() and text == text.strip() and 0 < len(text) <= _LONGEST:
@@ -228,6 +245,23 @@ def text_id(text: str) -> str:
     line = " ".join("".join(c if c.isprintable() else " " for c in text[:200]).split())
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
     return f"{line[: _LONGEST - 14].strip()} #{digest}".strip()
+
+
+def wins(
+    query: Any, best: Any, documents: Iterable[Any], *, answered: bool = True
+) -> Iterator[dict[str, Any]]:
+    """Make a row for each other document that the best one won against.
+
+    Args:
+        query: of all rows.
+        best: the winner; any document if there was no answer.
+        documents: that were compared.
+        answered: whether there was an answer.
+    """
+    for other in documents:
+        if other != best:
+            row = {"query_id": query, "doc_id": best, "other_doc_id": other}
+            yield row | {"preference": 1 if answered else None}
 
 
 @cache

@@ -15,16 +15,16 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, keys
 from pgcjax.io.votes.header import Header
 
 _RESPONSES = ".responses"
+_NESTED = keys("fields responses")
 _COUNTING = ("submitted", None)  # not those that are a draft, or discarded
 
 
 def _claims(content: Content) -> bool:
-    nested = all(f'"{key}"' in content.head for key in ("fields", "responses"))
-    return nested or f'{_RESPONSES}.users"' in content.head
+    return _NESTED(content) or f'{_RESPONSES}.users"' in content.head
 
 
 def _answers(record: Mapping[str, Any]) -> Iterator[tuple[str, Any, str, bool]]:

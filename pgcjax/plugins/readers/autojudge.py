@@ -14,14 +14,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, keys
 
 _SIGNS = {1: 1, 2: -1, 0: None, None: None}
 _PASSAGES = ("run_id", "passage_1"), ("run_id2", "passage_2")
-
-
-def _claims(content: Content) -> bool:
-    return all(f'"{key}"' in content.head for key in ("run_id2", "better_passage"))
 
 
 def _read(content: Content) -> Iterator[dict[str, Any]]:
@@ -50,4 +46,4 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
         }
 
 
-READER = Reader("autojudge", "preferences", _claims, _read)
+READER = Reader("autojudge", "preferences", keys("run_id2 better_passage"), _read)

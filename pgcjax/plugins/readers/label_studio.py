@@ -14,11 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader, text_id
-
-
-def _claims(content: Content) -> bool:
-    return all(f'"{key}"' in content.head for key in ("annotations", "completed_by"))
+from pgcjax.io.plugin_readers import Content, Reader, keys, text_id
 
 
 def _answer(annotation: Mapping[str, Any]) -> tuple[str | None, list[str]]:
@@ -56,4 +52,5 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
         }
 
 
-READER = Reader("label-studio", "preferences", _claims, _read)
+_CLAIM = keys("annotations completed_by")
+READER = Reader("label-studio", "preferences", _CLAIM, _read)

@@ -17,14 +17,9 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, keys
 
 _EXAMPLES = ("example_id", "reference_example_id")
-
-
-def _claims(content: Content) -> bool:
-    keys = ("key", "feedback_group_id"), ("key", "scores", "example_id")
-    return any(all(f'"{key}"' in content.head for key in of) for of in keys)
 
 
 def _read(content: Content) -> Iterator[dict[str, Any]]:
@@ -58,4 +53,5 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
             yield {"query_id": query, **documents, "preference": sign, "judge": key}
 
 
-READER = Reader("langsmith", "preferences", _claims, _read)
+_CLAIM = keys("key feedback_group_id", "key scores example_id")
+READER = Reader("langsmith", "preferences", _CLAIM, _read)

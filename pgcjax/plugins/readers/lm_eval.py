@@ -11,12 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
-
-
-def _claims(content: Content) -> bool:
-    keys = ("doc_id", "doc", "arguments", "resps", "filtered_resps")
-    return all(f'"{key}"' in content.head for key in keys)
+from pgcjax.io.plugin_readers import Content, Reader, keys
 
 
 def _read(content: Content) -> Iterator[dict[str, Any]]:
@@ -28,4 +23,5 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
     yield {}
 
 
-READER = Reader("lm-eval", "preferences", _claims, _read)
+_CLAIM = keys("doc_id doc arguments resps filtered_resps")
+READER = Reader("lm-eval", "preferences", _CLAIM, _read)

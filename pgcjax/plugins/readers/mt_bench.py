@@ -13,11 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
-
-
-def _claims(content: Content) -> bool:
-    return False  # by name alone: what the table of layouts refuses is something else
+from pgcjax.io.plugin_readers import Content, Reader, keys
 
 
 def _read(content: Content) -> Iterator[dict[str, Any]]:
@@ -39,4 +35,5 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
             yield shared | names | {"winner": row[game], "first": shown_first}
 
 
-READER = Reader("mt-bench", "preferences", _claims, _read)
+# By name alone: what the table of layouts refuses is something else.
+READER = Reader("mt-bench", "preferences", keys(), _read)

@@ -11,13 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, keys
 
 _META = "mteb_model_meta"
-
-
-def _claims(content: Content) -> bool:
-    return f'"{_META}"' in content.head
 
 
 def _read(content: Content) -> Iterator[dict[str, Any]]:
@@ -46,4 +42,4 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
                     yield row | name
 
 
-READER = Reader("mteb", "runs", _claims, _read)
+READER = Reader("mteb", "runs", keys(_META), _read)

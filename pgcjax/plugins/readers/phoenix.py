@@ -13,14 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, keys
 from pgcjax.io.reading import chosen
 from pgcjax.io.votes.header import of_votes
-
-
-def _claims(content: Content) -> bool:
-    keys = ("example_id", "repetition_number", "reference_output")
-    return all(f'"{key}"' in content.head for key in keys)
 
 
 def _read(content: Content) -> Iterator[dict[str, Any]]:
@@ -41,4 +36,5 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
             yield row
 
 
-READER = Reader("phoenix", "preferences", _claims, _read)
+_CLAIM = keys("example_id repetition_number reference_output")
+READER = Reader("phoenix", "preferences", _CLAIM, _read)

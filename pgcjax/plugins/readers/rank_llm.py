@@ -11,11 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
-
-
-def _claims_run(content: Content) -> bool:
-    return all(f'"{key}"' in content.head for key in ("qid", "candidates", "docid"))
+from pgcjax.io.plugin_readers import Content, Reader, keys
 
 
 def _read_run(content: Content) -> Iterator[dict[str, Any]]:
@@ -23,10 +19,6 @@ def _read_run(content: Content) -> Iterator[dict[str, Any]]:
         for rank, candidate in enumerate(result["candidates"], 1):
             query, document = result["query"]["qid"], candidate["docid"]
             yield {"query_id": query, "doc_id": document, "rank": rank}
-
-
-def _claims_history(content: Content) -> bool:
-    return all(f'"{key}"' in content.head for key in ("qid", "invocations_history"))
 
 
 def _read_history(content: Content) -> Iterator[dict[str, Any]]:
@@ -38,7 +30,8 @@ def _read_history(content: Content) -> Iterator[dict[str, Any]]:
     yield {}
 
 
+_HISTORY = keys("qid invocations_history")
 READER = (
-    Reader("rank-llm", "runs", _claims_run, _read_run),
-    Reader("rank-llm-history", "preferences", _claims_history, _read_history),
+    Reader("rank-llm", "runs", keys("qid candidates docid"), _read_run),
+    Reader("rank-llm-history", "preferences", _HISTORY, _read_history),
 )
