@@ -53,11 +53,20 @@ def read_bytes(
         else:  # a pipe, or a file elsewhere
             data = _gathered(path, iter(lambda: file.read(_PIECE), b""), most)
     if kind := unpack.kind_of(data):
-        data = _unpacked(path, kind, data, most)
+        try:
+            data = _gathered(path, unpack.parts(kind, BytesIO(data), most), most)
+        except TooLargeError:  # which is a ValueError
+            raise
+        except unpack.BROKEN as error:
+            raise _broken(path, kind, error) from None
     if data.startswith((PARQUET, ZIP)):
         return data
     if encoding != UTF8:
-        data = _recoded(path, data, encoding)
+        try:
+            # Not bytes.decode, which takes UTF-16 without a mark to be of this machine.
+            data = codecs.getincrementaldecoder(encoding)().decode(data, True).encode()
+        except UnicodeError as error:
+            raise _of_other_encoding(path, encoding, error) from None
     check_lines(path, data)
     return data
 
@@ -90,18 +99,6 @@ def _gathered(path: Path, parts: Iterable[bytes], most: int) -> bytes:
         check_size(path, data.tell() + len(part), most)
         data.write(part)
     return data.getvalue()
-
-
-def _unpacked(path: Path, kind: str, data: bytes, most: int) -> bytes:
-    last_error = None
-    for parts in (unpack.parts, unpack.last_word):
-        try:
-            return _gathered(path, parts(kind, BytesIO(data), most), most)
-        except TooLargeError:  # which is a ValueError
-            raise
-        except unpack.BROKEN as error:
-            last_error = error
-    raise _broken(path, kind, last_error)
 
 
 def text_pieces(
@@ -178,7 +175,7 @@ def _end_of_lines(data: bytes) -> int:
     return data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
 
 
-def _broken(path: Path, kind: str, error: Exception | None) -> DataError:
+def _broken(path: Path, kind: str, error: Exception) -> DataError:
     """Return the error of a file that cannot be decompressed."""
     return DataError(
         f"cannot decompress it as {kind}: {error}",
@@ -208,19 +205,6 @@ def check_size(path: Path, size: int, most: int | None = None) -> None:
         mend="Allow more: pgcjax.files.reading(memory=SIZE), --memory SIZE on the "
         "command line.",
     )
-
-
-def _recoded(path: Path, data: bytes, encoding: str) -> bytes:
-    """Turn text of an encoding into UTF-8.
-
-    Raises:
-        DataError: it is of another encoding.
-    """
-    try:
-        # Text of UTF-16 without a mark would be of the order that this machine has.
-        return codecs.getincrementaldecoder(encoding)().decode(data, True).encode()
-    except UnicodeError as error:
-        raise _of_other_encoding(path, encoding, error) from None
 
 
 def _of_other_encoding(
