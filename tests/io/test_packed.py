@@ -25,7 +25,6 @@ from pgcjax.io.order import in_order, ranked
 from pgcjax.io.runs import Options, read_runs
 from pgcjax.io.runs import pack as packing
 from pgcjax.io.runs.packed import MARK, PackedRuns, is_packed
-from pgcjax.io.seal import NO_CHECKSUMS
 from pgcjax.tensors.rankings import Rankings, find, joined, merged
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
@@ -317,7 +316,8 @@ WRONG = {
     b"[3, true]": MISFIT,
     b'{"a": 1}': MISFIT,
     b'{"version": 5}': OF_VERSION.format(5),
-    b'{"version": "3"}': OF_VERSION.format("'3'"),
+    b'{"version": 3}': OF_VERSION.format(3),
+    b'{"version": "4"}': OF_VERSION.format("'4'"),
     b'{"version": 3,\n"version": 3}': (
         "the key 'version' is twice in one object. Keep one of the two."
     ),
@@ -349,7 +349,7 @@ def test_metadata_that_are_wrong(tmp_path):
     pgcjax.files.pack(RUNS, path, qrels=QRELS)
     file = pq.ParquetFile(path)
     about = json.loads(file.metadata.metadata[MARK.encode()])
-    about |= {"version": NO_CHECKSUMS, "crc32": None, "crcs": None}
+    about |= {"crc32": None, "crcs": None}
     wrong = dict(WRONG)
     for change in CHANGED:
         changed = {k: v for k, v in {**about, **change}.items() if v is not None}

@@ -39,7 +39,7 @@ from pgcjax.io.runs.contract import (
     Unit,
     file_identity,
 )
-from pgcjax.io.seal import NO_CHECKSUMS, ColumnChecksums
+from pgcjax.io.seal import ColumnChecksums
 from pgcjax.later import pa, pc, pq
 
 MARK = "pgcjax runs"  # the key of the metadata
@@ -263,7 +263,7 @@ def _described(path: Path, rows: pq.FileMetaData) -> dict[str, Any]:
     except (UnicodeDecodeError, NoJson):
         about = None
     about = about if isinstance(about, dict) else {}
-    if about.get("version", VERSION) not in (NO_CHECKSUMS, VERSION):
+    if about.get("version", VERSION) != VERSION:
         raise DataError(
             f"has version {about['version']!r} of packed runs; this pgcjax reads "
             f"version {VERSION}",
