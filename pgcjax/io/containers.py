@@ -71,7 +71,6 @@ class Named:
         head: comment lines above the header.
         comments: how many comment lines there were.
         silent: how many queries of the file led to no row.
-        checked: whether columns have their canonical names, ids and numbers.
     """
 
     frame: pd.DataFrame
@@ -79,7 +78,6 @@ class Named:
     head: tuple[str, ...] = ()
     comments: int = 0
     silent: int = 0
-    checked: bool = False
 
 
 def split(

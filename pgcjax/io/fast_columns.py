@@ -42,11 +42,6 @@ class Regular:
     origin: Origin
     comments: int
 
-    def named(self) -> Named:
-        """Return it as what is made of all other files."""
-        frame = self.frame.to_pandas()
-        return Named(frame, self.origin, comments=self.comments, checked=True)
-
 
 @dataclass(frozen=True)
 class PlainTable:

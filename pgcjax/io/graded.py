@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -190,12 +190,10 @@ def _read(
     source: files.Source | Iterable[files.Source] | Any | Named, kind: GradedFormat
 ) -> PlainTable | pd.DataFrame:
     """Read grades of a kind, without repeats; of regular files without pandas, too."""
-    read = []
-    for content in files.contents(source, kind.name, partial(_load, kind)):
-        if isinstance(content, Regular) or content.checked:
-            table = content.frame
-        else:
-            table = _checked(kind, content)
+    read, of_table = [], partial(_with_table, kind)
+    for content, table in files.contents(
+        source, kind.name, partial(_load, kind), of_table
+    ):
         _refuse_others(kind, table, content.origin)
         read.append((content, table))
     frames = [table for _, table in read if isinstance(table, pl.DataFrame)]
@@ -211,20 +209,26 @@ def _read(
     return _without_repeats(*files.together(tables), kind)
 
 
-def _load(kind: GradedFormat, path: Path) -> Named | Regular:
+_Read: TypeAlias = "tuple[Named | Regular, pl.DataFrame | pd.DataFrame]"
+"""Content of a file, and its canonical table."""
+
+
+def _load(kind: GradedFormat, path: Path) -> _Read:
     """Read a file, qrels also by the readers of plug-ins."""
+
+    def ours() -> _Read:
+        return _with_table(kind, _load_file(kind, path))
+
     if kind is not _QRELS:
-        return _load_file(kind, path)
+        return ours()
+    of_table = partial(_with_table, kind)
+    return files.read_by_any(path, "qrels", "auto", chosen().reader, ours, of_table)
 
-    def checked(content: Named | Regular) -> Named | Regular:
-        if isinstance(content, Named):
-            return replace(content, frame=_checked(kind, content), checked=True)
-        return content
 
-    def ours() -> Named | Regular:
-        return checked(_load_file(kind, path))
-
-    return files.read_by_any(path, "qrels", "auto", chosen().reader, ours, checked)
+def _with_table(kind: GradedFormat, content: Named | Regular) -> _Read:
+    if isinstance(content, Regular):
+        return content, content.frame
+    return content, _checked(kind, content)
 
 
 def _load_file(kind: GradedFormat, path: Path) -> Named | Regular:

@@ -205,22 +205,11 @@ def check_folder(path: str | os.PathLike) -> None:
         UsageError: it is no folder. DataError: nothing can be written there.
     """
     there = local_folder(path)
-    while not _exists(there):
+    while not os.path.lexists(there):
         there = there.parent  # whoever writes there makes all folders below
     if not os.path.isdir(there):
         raise UsageError(f"{path}: is no folder")
     check_room(there / "file")
-
-
-def _exists(path: Path) -> bool:
-    try:
-        os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as error:  # such as a name that is too long
-        problem = f"cannot write there: {error.strerror or error}"
-        raise DataError(problem, where=str(path), mend="Name another one.") from None
-    return True
 
 
 def check_suffix(path: Path, suffixes: tuple[str, ...] = SCORE_SUFFIXES) -> str:

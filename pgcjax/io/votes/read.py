@@ -231,16 +231,16 @@ def _settled(preferences: pd.DataFrame) -> pd.DataFrame:
 
 def _placed(content: Named | Regular) -> tuple[pd.DataFrame, Origin]:
     """Make a canonical table of a file or table, and say where its rows came from."""
-    if isinstance(content, Regular):
-        content = content.named()
+    if checked := isinstance(content, Regular):
+        content = Named(content.frame.to_pandas(), content.origin)
     frame, origin, counts = content.frame, content.origin, {}
-    if content.checked or _was_read(content):
+    if checked or _was_read(content):
         if origin.unit == "line":
             _tell_options(content)
         first = chosen().columns.get("first", "")
         if first in ("doc_id", "other_doc_id") and "first" not in frame:
             frame = frame.assign(first=frame[first])
-        table = frame if content.checked else _columns(frame, origin)
+        table = frame if checked else _columns(frame, origin)
     else:
         written = bool(content.head) and content.head[0].startswith(HEADER_MARK)
         if laid := lay_out(frame, origin, signed=written):
