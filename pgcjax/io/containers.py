@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import gc
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -292,23 +292,33 @@ def json_records(path: Path, text: str) -> tuple[list[dict[str, Any]], Origin]:
     """
     if records := _array(path, text):
         return records, Origin(str(path), "record")
-    records, places = [], []
-    for number, line in enumerate(text.split("\n"), 1):
+    there = [*json_lines(path, enumerate(text.split("\n"), 1))]
+    records = [record for _, record in there]
+    places = np.array([number for number, _ in there])
+    return records, Origin(str(path), "line", places)
+
+
+def json_lines(
+    path: Path, lines: Iterable[tuple[int, str]]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Read objects of JSON, one a line, with the numbers of their lines.
+
+    Raises:
+        DataError: a line is no object.
+    """
+    for number, line in lines:
         if not line.strip():
             continue
-        try:
+        record = None
+        with suppress(NoJson):
             record = read_json(line, str(path), number)
-        except NoJson:
-            record = None
         if not isinstance(record, dict):
             raise DataError(
                 f"expected one JSON object a line, found {shorten(line)}",
                 where=f"{path}:{number}",
                 mend="Write each record on a line of its own.",
             )
-        records.append(record)
-        places.append(number)
-    return records, Origin(str(path), "line", np.array(places))
+        yield number, record
 
 
 def _array(path: Path, text: str) -> list[dict[str, Any]] | None:

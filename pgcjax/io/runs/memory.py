@@ -78,7 +78,11 @@ def _series(name: str, column: pd.Series) -> pl.Series:
     plain &= pd.api.types.is_numeric_dtype(kind) or kind in ("str", "category")
     if plain:
         return pl.from_pandas(column, nan_to_null=False).alias(name)
-    cells = column.tolist()
+    return _of_cells(name, column.tolist())
+
+
+def _of_cells(name: str, cells: list[Any]) -> pl.Series:
+    """Make a column of cells, which stay objects if they are of several types."""
     kinds = {*map(type, cells)}
     try:
         for type_, to in ((str, pl.String), (int, pl.Int64), (float, pl.Float64)):
@@ -178,7 +182,6 @@ def _of_dicts(source: Mapping, origin: Origin, runs: bool = False) -> RunTable:
             rows += [(run, query, doc, score) for doc, score in docs.items()]
         if len(rows) == count:
             raise _expected(f"documents for run {run!r}", queries)
-    # Columns of objects, so that no id is changed on the way.
     columns = zip(RUNS, zip(*rows, strict=True), strict=False)
-    frame = pd.DataFrame({n: pd.Series(c, dtype=object) for n, c in columns})
+    frame = pl.DataFrame([_of_cells(name, [*cells]) for name, cells in columns])
     return _canonical(frame, origin, "run")
