@@ -44,15 +44,6 @@ class Read(NamedTuple, Generic[T]):
     parts: Sequence[T]
 
 
-class _TablePart(NamedTuple, Generic[T]):
-    """Arrays that are kept of a table."""
-
-    by_unit: Sequence[Sequence[str]]
-    indistinct: int
-    last: bool
-    value: T
-
-
 @dataclass(eq=False, repr=False)
 class Runs:
     """Runs that can be read a unit at a time, and never all at once.
@@ -223,13 +214,16 @@ class Runs:
         need: Need,
         then: Callable[[RunTable | PackedBlock], T],
         units: Sequence[Unit],
-    ) -> tuple[list[_TablePart[T]], Exception | None]:
-        """Read some units; an error is told in its turn, after what was read before."""
-        parts: list[_TablePart[T]] = []
+    ) -> tuple[list[tuple[Sequence[Sequence[str]], int, bool, T]], Exception | None]:
+        """Read some units; an error is told in its turn, after what was read before.
+
+        Of each table remain by_unit, indistinct, last, and what is made of it.
+        """
+        parts = []
         try:
             for table in units[0].source.read(units, need):
                 about = table.by_unit, table.indistinct, table.last
-                parts.append(_TablePart(*about, then(self._rounded(table))))
+                parts.append((*about, then(self._rounded(table))))
         except Exception as error:
             return parts, error
         return parts, None
