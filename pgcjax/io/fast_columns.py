@@ -128,9 +128,8 @@ def fields(
     layout = layouts.get(first.count(separator.encode()) + 1)
     if not layout or data.startswith(MARK):
         return None
-    blanks, ascii_ = _blanks(data), True
-    if not blanks and not data.isascii() and is_text(data):
-        blanks, ascii_ = _blanks(data, np.uint8), False
+    ascii_ = data.isascii()
+    blanks = _blanks(data) if ascii_ or is_text(data) else None
     if not blanks:
         return None
     try:
@@ -179,14 +178,12 @@ def is_text(data: bytes) -> bool:
         return False
 
 
-def _blanks(data: bytes, type_: type[np.integer] = np.int8) -> int | None:
+def _blanks(data: bytes) -> int | None:
     """Count blanks, line ends and other control characters; None if two are adjacent.
 
-    Each then separates two fields, and none of the fields is empty. As int8, bytes
-    beyond ASCII are negative: those of a letter in UTF-8 are adjacent, and one alone
-    is counted as if it ended a field.
+    Each then separates two fields, and none of the fields is empty.
     """
-    cells, count = np.frombuffer(data, type_), 0
+    cells, count = np.frombuffer(data, np.uint8), 0
     for start in range(0, len(cells), CHUNK):
         blank = cells[start : start + CHUNK + 1] <= 32  # and the next one's first
         if (blank[1:] & blank[:-1]).any():

@@ -19,10 +19,9 @@ from pgcjax.io.schema import (
     GENERAL,
     GRIDS,
     Origin,
-    canonical,
     expect,
     find_columns,
-    ids,
+    keyed,
     numbers,
     refuse_repeats,
 )
@@ -93,12 +92,9 @@ def _load(path: Path) -> Named:
 
 def _canonical_grids(content: Named) -> pd.DataFrame:
     frame, origin = content.frame, content.origin
-    needed = tuple(column for column in GRIDS if column != "run_id")
-    table = canonical(frame, origin, needed, ("run_id",))
-    if "run_id" not in table:
-        table["run_id"] = files.stem(origin.name)
-    for column in GRIDS[:3]:
-        table[column] = ids(table[column], origin)
+    if not find_columns(frame.columns, ["run_id"]):
+        frame = frame.assign(run_id=files.stem(origin.name))
+    table = keyed(frame, origin, GRIDS[:3], GRIDS[3:])
     for column in GRIDS[3:]:
         values = numbers(table[column], column, origin)
         good = (values >= 0) & (values <= _MOST) & (values % 1 == 0)
@@ -106,7 +102,7 @@ def _canonical_grids(content: Named) -> pd.DataFrame:
         mend = "Rows count downwards, columns to the right."
         expect(good, expected, values, origin, mend, GENERAL)
         table[column] = values.astype(np.int64)
-    return table[list(GRIDS)]
+    return table
 
 
 def _is_xie(path: Path, text: str) -> bool:

@@ -117,16 +117,13 @@ def write_table(
 
 def _harmless(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Put an apostrophe before text that a spreadsheet would compute."""
+
+    def harmless(cell: Any) -> Any:
+        formula = isinstance(cell, str) and cell[:1] in _FORMULA
+        return f"'{cell}" if formula else cell
+
     text = frame.select_dtypes(exclude=["number", "bool"])
-    return frame.assign(
-        **{
-            str(name): [
-                f"'{cell}" if isinstance(cell, str) and cell[:1] in _FORMULA else cell
-                for cell in text[name]
-            ]
-            for name in text
-        }
-    )
+    return frame.assign(**{str(name): text[name].map(harmless) for name in text})
 
 
 def _write_parquet(frame: "pd.DataFrame", target: Path, head: str) -> Path:

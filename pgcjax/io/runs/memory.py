@@ -14,6 +14,7 @@ from pgcjax.io.runs.contract import Need, RunTable, Unit
 from pgcjax.io.runs.rows import (
     SCORES,
     cells_of,
+    check_one,
     checked,
     distinct,
     runs_among,
@@ -136,14 +137,8 @@ def _of_tables(tables: Mapping) -> RunTable:
             part = table
         else:
             part = _canonical(table, where, name)
-        names = distinct(part.frame["run_id"])
-        if len(names) > 1:
-            raise DataError(
-                f"holds {len(names)} runs, such as {names[0]!r} and {names[1]!r}, "
-                "which its name cannot tell apart",
-                where=where.name,
-                mend="Pass the table itself, without a dict.",
-            )
+        mend = "Pass the table itself, without a dict."
+        check_one(where.name, distinct(part.frame["run_id"]), mend)
         frame = part.frame.with_columns(run_id=pl.lit(name))
         parts.append(replace(part, frame=frame))
     if len({*named}) < len(named):

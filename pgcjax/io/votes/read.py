@@ -25,9 +25,9 @@ from pgcjax.io.schema import (
     PREFERENCES,
     Origin,
     Origins,
-    canonical,
     expect,
     ids,
+    keyed,
     lenient_numbers,
     numbers,
     numbers_or_nan,
@@ -344,14 +344,12 @@ def _check_first(table: pd.DataFrame, origin: Origin) -> None:
 
 def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     """Select the columns, and check ids and numbers."""
-    table = canonical(frame, origin, PREFERENCES, (*_OPTIONAL, *_covariates()))
-    table["query_id"] = ids(table["query_id"], origin)
-    table["doc_id"] = ids(table["doc_id"], origin)
-    table["other_doc_id"] = ids(table["other_doc_id"], origin, empty=True)
-    table["preference"] = numbers(table["preference"], "preference", origin)
-    for name in {"judge", "first", "aspect"} & {*table}:
-        # One file may name judges, and another one not.
+    optional = (*_OPTIONAL, *_covariates())
+    table = keyed(frame, origin, PREFERENCES[:2], PREFERENCES[2:], optional)
+    # One file may name judges, and another one not; a document may be judged bad.
+    for name in ("other_doc_id", *({"judge", "first", "aspect"} & {*table})):
         table[name] = ids(table[name], origin, empty=True)
+    table["preference"] = numbers(table["preference"], "preference", origin)
     if "first" in table:
         _check_first(table, origin)
     if "probability" in table:
