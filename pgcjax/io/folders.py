@@ -16,6 +16,7 @@ from pgcjax.io.containers import COMPRESSED, container_of
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.remote import arrow_file
 from pgcjax.io.schema import find_columns, known_column, lenient_number
+from pgcjax.later import pa, pq
 
 _HEAD = 2**14  # bytes that are looked at
 _NAME = re.compile(r"(readme|licen[cs]e|copying|changelog|makefile)(?![a-z0-9])")
@@ -101,9 +102,6 @@ def _no_run(path: Path, head: bytes, container: str) -> bool:
 
 def _columns(path: Path) -> list[str]:
     """Name the columns of a Parquet file; none if it is damaged."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         with arrow_file(path) as file:
             return pq.read_schema(file).names

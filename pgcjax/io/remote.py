@@ -24,6 +24,7 @@ from typing import Any
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.nest import nest
+from pgcjax.later import pa
 
 if sys.platform == "win32":
     from pathlib import WindowsPath as _Path
@@ -128,8 +129,6 @@ def size_on_disk(path: Path) -> int:
 
 def arrow_file(path: Path) -> Any:
     """Open a file here or elsewhere for a reader of Parquet."""
-    import pyarrow as pa
-
     if isinstance(path, RemoteFile):
         return pa.PythonFile(path.open("rb", jumping=True), mode="r")
     return pa.OSFile(str(path), "r")

@@ -4,15 +4,13 @@ Fractions count in whole multiples of 1 / `UNIT`, so that sums of them are exact
 depend on no order.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int64
 
 from pgcjax.errors import DataError
-
-if TYPE_CHECKING:
-    import pandas as pd
+from pgcjax.later import pd
 
 UNIT = 2**16
 """Weight of one judgment, where judgments count in fixed point."""

@@ -1,5 +1,7 @@
 """Tables of scores and findings into files that appear whole or not at all."""
 
+from __future__ import annotations
+
 import errno
 import json
 import math
@@ -7,7 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.choices import SCORE_SUFFIXES, TABLE_SUFFIXES
@@ -15,9 +17,7 @@ from pgcjax.io.nest import nest
 from pgcjax.io.remote import check_target as check_remote
 from pgcjax.io.remote import is_remote, local_folder, path_of, sent
 from pgcjax.io.seal import UNSEALED, seal
-
-if TYPE_CHECKING:
-    import pandas as pd
+from pgcjax.later import pa, pd, pq
 
 _FORMULA = ("=", "+", "-", "@")
 HEADER_MARK = "# pgcjax "
@@ -83,7 +83,7 @@ def write_text(text: str, target: str | os.PathLike) -> Path:
 
 
 def write_table(
-    frame: "pd.DataFrame",
+    frame: pd.DataFrame,
     target: str | os.PathLike,
     metadata: dict[str, Any],
     *,
@@ -115,7 +115,7 @@ def write_table(
     return write_text(f"{header(metadata)}\n{rows}", target)
 
 
-def _harmless(frame: "pd.DataFrame") -> "pd.DataFrame":
+def _harmless(frame: pd.DataFrame) -> pd.DataFrame:
     """Put an apostrophe before text that a spreadsheet would compute."""
 
     def harmless(cell: Any) -> Any:
@@ -126,10 +126,7 @@ def _harmless(frame: "pd.DataFrame") -> "pd.DataFrame":
     return frame.assign(**{str(name): text[name].map(harmless) for name in text})
 
 
-def _write_parquet(frame: "pd.DataFrame", target: Path, head: str) -> Path:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+def _write_parquet(frame: pd.DataFrame, target: Path, head: str) -> Path:
     table = pa.Table.from_pandas(frame, preserve_index=False)
     metadata = {**(table.schema.metadata or {}), b"pgcjax": head.encode()}
     with written_beside(target, sealed=True) as beside:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -20,9 +20,7 @@ from pgcjax.io.runs.ahead import bundled, read_ahead
 from pgcjax.io.runs.contract import Need, Options, PackedBlock, RunTable, Unit
 from pgcjax.io.runs.rows import SCORES
 from pgcjax.io.schema import tell_indistinct
-
-if TYPE_CHECKING:
-    import pandas as pd
+from pgcjax.later import pd
 
 T = TypeVar("T")
 _NO_FRAME = (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -22,9 +22,7 @@ from pgcjax.io.runs.files import FileRuns
 from pgcjax.io.runs.memory import TableRuns, of_pandas, read_table
 from pgcjax.io.runs.packed import PackedRuns, is_packed
 from pgcjax.io.schema import Origin
-
-if TYPE_CHECKING:
-    import pandas as pd
+from pgcjax.later import pd
 
 
 def read_runs(
