@@ -19,8 +19,8 @@ from pgcjax.later import pa
 LINE = 2**26
 """Most bytes of a line: a longer one is hardly meant as text."""
 
-PARQUET, ZIP = b"PAR1", b"PK\x03\x04"
-"""First bytes of such files."""
+PARQUET, ZIP, MARK = b"PAR1", b"PK\x03\x04", b"\xef\xbb\xbf"
+"""First bytes of such files, and of text with the byte-order mark of UTF-8."""
 
 _PIECE = 2**20
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pgcjax.errors import DataError
-from pgcjax.io.bytes import check_size, decode, decoding
+from pgcjax.io.bytes import MARK, PARQUET, check_size, decode, decoding
 from pgcjax.io.in_memory import to_frame
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.reading import chosen
@@ -117,14 +117,12 @@ def _uncollected() -> Iterator[None]:
 
 def container_of(path: Path, data: bytes) -> str:
     """Find the container of a file by its suffix, or else by its first line."""
-    if data.startswith(b"PAR1"):
+    if data.startswith(PARQUET):
         return "parquet"
-    name = path.name.lower()
-    for suffix in COMPRESSED:
-        name = name.removesuffix(suffix)
-    if Path(name).suffix in CONTAINER_SUFFIXES:
-        return CONTAINER_SUFFIXES[Path(name).suffix]
-    start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
+    suffix = Path(unpacked_name(path)).suffix
+    if suffix in CONTAINER_SUFFIXES:
+        return CONTAINER_SUFFIXES[suffix]
+    start = len(MARK) if data.startswith(MARK) else 0
     lines = (match[0] for match in _LINES(data, start, 65536))
     first = next((x for x in lines if x.strip() and not x.startswith(b"#")), b"")
     if _JSON(first):
@@ -134,6 +132,12 @@ def container_of(path: Path, data: bytes) -> str:
         if len(header) > 1 and sum(map(known_column, header)) > 1:
             return kind
     return "columns"
+
+
+def unpacked_name(path: Path) -> str:
+    """Return the name of a file in lower case, without the suffix of a compression."""
+    name = path.name.lower()
+    return name.removesuffix(next((s for s in COMPRESSED if name.endswith(s)), ""))
 
 
 def _tabbed(line: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
-from pgcjax.io.bytes import read_bytes
+from pgcjax.io.bytes import MARK, read_bytes
 from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.schema import Origin
 from pgcjax.later import pd
@@ -23,7 +23,6 @@ Parse = Callable[[bytes], T | None]
 Layouts = Mapping[int, Mapping[str, type[pl.DataType]]]
 """The columns of a file by how many there are."""
 
-MARK = b"\xef\xbb\xbf"
 CHUNK = 2**20
 """Bytes that stay in a core's cache; of fewer, threads wait for each other."""
 

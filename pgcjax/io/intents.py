@@ -11,7 +11,7 @@ import numpy as np
 
 from pgcjax.errors import DataError
 from pgcjax.io import files
-from pgcjax.io.bytes import decode, read_bytes
+from pgcjax.io.bytes import MARK, decode, read_bytes
 from pgcjax.io.containers import Named
 from pgcjax.io.schema import (
     GENERAL,
@@ -86,7 +86,7 @@ def check_intents(qrels: pd.DataFrame, intents: pd.DataFrame) -> None:
 
 def _load(path: Path) -> Named:
     data = read_bytes(path)
-    if data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
+    if data.removeprefix(MARK).lstrip().startswith(b"<"):
         return _topics(path, data)
     header = f"{', '.join(INTENTS)}, or TREC topics in XML"
     return files.with_header(path, data, header)

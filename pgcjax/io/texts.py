@@ -31,7 +31,7 @@ from pgcjax.errors import (
 )
 from pgcjax.io import files, irds
 from pgcjax.io.bytes import decode, decoding, read_bytes, text_pieces
-from pgcjax.io.containers import json_lines, unquote
+from pgcjax.io.containers import json_lines, unpacked_name, unquote
 from pgcjax.io.in_memory import in_hand, is_frame, no_table
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.reading import chosen
@@ -305,8 +305,7 @@ def _files(source: files.Source, kind: TextKind) -> list[tuple[Path, bool]]:
     paths = files.expand(source, noun=f"texts of {kind.noun}s")
     name = os.path.expanduser(str(source))
     is_folder = name.endswith("/") if is_remote(source) else Path(name).is_dir()
-    plain = [re.sub(r"\.(gz|bz2|xz|zst)$", "", path.name.lower()) for path in paths]
-    are_texts = is_folder and all(name.endswith(".txt") for name in plain)
+    are_texts = is_folder and all(unpacked_name(x).endswith(".txt") for x in paths)
     return [(path, are_texts) for path in paths]
 
 

@@ -15,10 +15,9 @@ import numpy as np
 import polars as pl
 
 from pgcjax.errors import DataError
-from pgcjax.io.bytes import line_ends, text_pieces
+from pgcjax.io.bytes import MARK, line_ends, text_pieces
 from pgcjax.io.containers import Columns, comments_only, split
 from pgcjax.io.fast_columns import (
-    MARK,
     NUMBER,
     TEXT,
     all_differ,

@@ -67,8 +67,8 @@ def named(content: Columns, form: str = "auto", fallback: bool = False) -> Named
     if not keep:
         raise DataError("holds no scores", where=content.origin.name, mend="Add some.")
     rows = [content.rows[i] for i in keep]
-    places = np.asarray(content.origin.places)[keep]
-    content = replace(content, rows=rows, origin=replace(content.origin, places=places))
+    origin = content.origin.of_rows(np.array(keep))
+    content = replace(content, rows=rows, origin=origin)
     width = len(rows[0])
     form = _found(content, fallback) if form == "auto" else form
     layout = _WITHOUT_RUN.get(form, {}).get(width, LAYOUTS[form])

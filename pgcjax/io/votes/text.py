@@ -90,9 +90,8 @@ def read_text(content: Columns | Regular, format: str) -> Named | Regular:
         return replace(content, frame=judged)
     silent = 0
     if places is not None:
-        lines = np.asarray(origin.places)[places] if len(origin.places) else places + 1
         silent = frame["0"].n_unique() - judged["query_id"].n_unique()
-        origin = replace(origin, places=lines)
+        origin = origin.of_rows(places)
         if not (judged["preference"] != 0).any():
             raise DataError(
                 "prefers no document to another: all levels of a subgroup are equal",
@@ -112,8 +111,7 @@ def _usual_rows(content: Columns | Regular) -> tuple[pl.DataFrame, Origin]:
     width = max(dict.fromkeys(widths), key=widths.count)
     usual = [row for row in content.rows if len(row) == width]
     columns = enumerate(zip(*usual, strict=True))
-    places = np.asarray(content.origin.places)[np.array(widths) == width]
-    origin = replace(content.origin, places=places)
+    origin = content.origin.of_rows(np.flatnonzero(np.array(widths) == width))
     return pl.DataFrame({str(n): list(cells) for n, cells in columns}), origin
 
 
