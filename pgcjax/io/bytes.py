@@ -127,7 +127,9 @@ def text_pieces(
                 if count < enough:
                     continue
                 data = b"".join(waiting)
-                end, enough = _end_of_lines(data), size
+                # Behind a return at the very end may come the rest of a line end.
+                end = data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
+                enough = size
                 if end:
                     yield data[:end], file.tell()
                     before += line_ends(data[:end])
@@ -167,12 +169,6 @@ def _utf8(parts: Iterator[bytes], encoding: str) -> Iterator[bytes]:
     for part in parts:
         yield decoder.decode(part).encode()
     yield decoder.decode(b"", True).encode()
-
-
-def _end_of_lines(data: bytes) -> int:
-    """Return where the last whole line ends; 0 if there is none."""
-    # Behind a return at the very end may come the other half of a line end.
-    return data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
 
 
 def _broken(path: Path, kind: str, error: Exception) -> DataError:

@@ -176,12 +176,10 @@ class Content:
             )
         if not rows:
             self.refuse(f"holds no {reader.kind} of {reader.name}", _MEND)
-        return Named(in_hand(rows, self.name), self._origin_of(records))
-
-    def _origin_of(self, records: list[int]) -> Origin:
-        """Place rows by the objects of `rows` that they are from, if all are of one."""
-        here = self._origin.of_rows(np.array(records))
-        return Origin(self.name) if -1 in records else here
+        origin = Origin(self.name)
+        if -1 not in records:  # each row is from one of the objects of `rows`
+            origin = self._origin.of_rows(np.array(records))
+        return Named(in_hand(rows, self.name), origin)
 
 
 @dataclass(frozen=True)
