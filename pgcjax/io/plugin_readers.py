@@ -19,7 +19,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
@@ -42,6 +42,8 @@ from pgcjax.later import pd
 GROUP = "pgcjax.readers"
 """Group of entry points by which a package provides readers."""
 KINDS = ("preferences", "qrels", "runs")
+Rows: TypeAlias = Iterator[dict[str, Any]]
+"""Rows that a reader makes of a file, by the names of columns."""
 _BUILT_IN = "pgcjax.plugins.readers"  # above this room: imported when it is needed
 _HEAD, _HEAD_ROWS = 2**16, 20  # bytes or rows by which a file is recognised
 _LONGEST = 60  # characters of a text that is an id
@@ -247,7 +249,7 @@ def text_id(text: str) -> str:
 
 def wins(
     query: Any, best: Any, documents: Iterable[Any], *, answered: bool = True
-) -> Iterator[dict[str, Any]]:
+) -> Rows:
     """Make a row for each other document that the best one won against.
 
     Args:

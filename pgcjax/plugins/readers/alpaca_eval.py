@@ -8,12 +8,7 @@ characters of outputs. The tool draws the order of outputs and does not store it
 baseline against itself is no answer. leaderboard.csv has no preferences.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
-from pgcjax.io.plugin_readers import Content, Reader, keys, text_id
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, text_id
 
 _annotations = keys("instruction generator_1 generator_2 preference")
 
@@ -26,7 +21,7 @@ def _claims(content: Content) -> bool:
     return _annotations(content) or _is_leaderboard(content)
 
 
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     if _is_leaderboard(content):
         content.refuse(
             "is a leaderboard of AlpacaEval, and holds no preferences",

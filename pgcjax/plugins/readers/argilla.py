@@ -9,13 +9,11 @@ votes. Where the metadata has the name of a field, its value, such as a model, i
 document. The query is the record, the judge the user, the aspect the question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader, keys
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 from pgcjax.io.votes.header import Header
 
 _RESPONSES = ".responses"
@@ -50,7 +48,7 @@ def _ranks(value: Any) -> dict[str, int]:
     return {v["value"]: v.get("rank", i) for i, v in enumerate(named)}
 
 
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     rankings: list[dict[str, Any]] = []
     labels: list[dict[str, Any]] = []
     for record in content.rows():

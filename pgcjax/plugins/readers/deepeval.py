@@ -8,12 +8,7 @@ hides names and draws the order, so what was shown first is not known. What
 contestants: it is refused.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
-from pgcjax.io.plugin_readers import Content, Reader, keys, text_id, wins
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, text_id, wins
 
 _QUERY = ("query_id", "name", "input")
 _MEND = (
@@ -22,7 +17,7 @@ _MEND = (
 )
 
 
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     if '"contestants"' not in content.head:
         content.refuse("names the winner of each test case, and no contestants", _MEND)
     for number, case in enumerate(content.rows(), 1):

@@ -9,13 +9,11 @@ answer is, of the model that was evaluated as a judge. The query is the id of th
 sample, unless one is named.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader, keys
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 from pgcjax.io.reading import chosen
 from pgcjax.io.votes.header import of_votes
 
@@ -51,7 +49,7 @@ def _is_grade(value: Any) -> bool:
     return isinstance(value, int | float | None) or str(value) in _GRADES
 
 
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     scored = [
         (model, sample["id"], scorer, score, _metadata(sample) | _metadata(score))
         for model, sample in _samples(content)

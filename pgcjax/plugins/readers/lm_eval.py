@@ -6,15 +6,10 @@
 task. That is a table of scores, of one run.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
-from pgcjax.io.plugin_readers import Content, Reader, keys
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 
 
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     content.refuse(
         "holds scores of one model, and no preferences",
         "Make a table run_id (the model), query_id (doc_id), measure, value of the "

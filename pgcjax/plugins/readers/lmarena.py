@@ -10,12 +10,10 @@ counts of style control are columns of rows, beside the canonical ones. The flat
 of arena-human-preference-55k is read without this reader.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader, keys
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 
 _BATTLE = "model_a model_b winner language"
 _MARKS = ("anony", "conv_metadata", "evaluation_session_id")
@@ -30,7 +28,7 @@ def _style(about: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             yield f"{name}_{side}", count
 
 
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     for battle in content.rows():
         about = battle.get("conv_metadata") or {}
         ids = [battle[key] for key in ("question_id", "id") if key in battle]

@@ -8,15 +8,10 @@ are read without this reader, too, the turn as an aspect, `turn 1`; it adds GPT-
 judge.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
-from pgcjax.io.plugin_readers import Content, Reader, keys
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 
 
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     for row in content.rows():
         judge = row["judge"]
         shared = {

@@ -6,17 +6,12 @@
 by the model. Subsets and splits are read together where no query is in two of them.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
-from pgcjax.io.plugin_readers import Content, Reader, keys
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 
 _META = "mteb_model_meta"
 
 
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     predictions = content.json()
     model = predictions[_META]["model_name"]
     name = {"run_id": model} if model else {}  # else that of the file

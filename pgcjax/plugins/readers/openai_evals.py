@@ -7,17 +7,14 @@ the second of `completion_fns`. Choices of other evals (fact, closedqa, diversit
 battle) grade answers, or compare prompts of one model, and are refused.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader, keys, wins
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, wins
 
 _BEST, _INVALID = "best", "__invalid__"
 
 
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     models: list[str] = []
     for event in content.rows():
         if "spec" in event:

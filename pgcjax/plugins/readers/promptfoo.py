@@ -9,13 +9,11 @@ document is a provider, by its label or id; one that has several prompts is
 the criterion. What was shown first is not known.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader, keys, wins
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, wins
 
 _CHOICE = "select-best"
 
@@ -28,7 +26,7 @@ def _name(provider: Any) -> str:
     )
 
 
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     results = content.json()["results"]["results"]
     columns: dict[str, set[int]] = defaultdict(set)
     for result in results:

@@ -6,22 +6,17 @@ Invocation histories (`write_inference_invocations_history`) name passages by nu
 and the pairwise reranker keeps none: the documents that were compared are unknown.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
-from pgcjax.io.plugin_readers import Content, Reader, keys
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 
 
-def _read_run(content: Content) -> Iterator[dict[str, Any]]:
+def _read_run(content: Content) -> Rows:
     for result in content.rows():
         for rank, candidate in enumerate(result["candidates"], 1):
             query, document = result["query"]["qid"], candidate["docid"]
             yield {"query_id": query, "doc_id": document, "rank": rank}
 
 
-def _read_history(content: Content) -> Iterator[dict[str, Any]]:
+def _read_history(content: Content) -> Rows:
     content.refuse(
         "holds prompts whose passages have numbers and no ids: the documents that "
         "were compared are unknown",

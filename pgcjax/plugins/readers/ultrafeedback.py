@@ -10,17 +10,12 @@ named, or else the last messages, by their text; equal scores are a tie. Lengths
 characters of last messages.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
-from pgcjax.io.plugin_readers import Content, Reader, keys, text_id
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, text_id
 
 _SCORES = ("score_chosen", "score_rejected"), ("chosen-rating", "rejected-rating")
 
 
-def _read_pairs(content: Content) -> Iterator[dict[str, Any]]:
+def _read_pairs(content: Content) -> Rows:
     for row in content.rows():
         texts = [row[key][-1]["content"] for key in ("chosen", "rejected")]
         models = [row.get(f"{key}-model") for key in ("chosen", "rejected")]
@@ -38,7 +33,7 @@ def _read_pairs(content: Content) -> Iterator[dict[str, Any]]:
         }
 
 
-def _read_ratings(content: Content) -> Iterator[dict[str, Any]]:
+def _read_ratings(content: Content) -> Rows:
     for row in content.rows():
         for completion in row["completions"]:
             yield {
