@@ -33,6 +33,8 @@ from pgcjax.later import pd
 R = TypeVar("R")
 Source = str | os.PathLike
 """A file, a folder or a glob pattern, here or elsewhere."""
+Sources = Source | Iterable[Source] | Any
+"""Files by one name or several, or a table in memory."""
 
 _PLAIN = (".txt", ".run", ".trec", ".res", ".out", *CONTAINER_SUFFIXES)
 
@@ -53,7 +55,7 @@ def stem(path: Source, whole: bool = False) -> str:
 
 
 def expand(
-    sources: Source | Iterable[Source],
+    sources: Sources,
     foreign: Callable[[Path], bool] = is_document,
     noun: str = "data",
     aloud: bool = True,
@@ -209,7 +211,7 @@ def read_by_any(
 
 
 def read_tables(
-    source: Source | Iterable[Source] | Any | Named,
+    source: Sources,
     name: str,
     load: Callable[[Path], Named],
     canonical: Callable[[Named], pd.DataFrame],
@@ -231,7 +233,7 @@ def read_tables(
 
 
 def contents(
-    source: Source | Iterable[Source] | Any | Named,
+    source: Sources,
     name: str,
     read: Callable[[Path], R],
     of_table: Callable[[Named], R],

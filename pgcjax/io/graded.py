@@ -6,7 +6,7 @@ Grades are of documents alone (qrels), for each intent, or right after another o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -92,9 +92,7 @@ _CONTEXT = GradedFormat(
 )
 
 
-def read_qrels(
-    source: files.Source | Iterable[files.Source] | Mapping | Any,
-) -> pd.DataFrame:
+def read_qrels(source: files.Sources) -> pd.DataFrame:
     """Read graded judgments.
 
     Args:
@@ -140,9 +138,7 @@ def _from_dict(source: Mapping) -> pd.DataFrame:
     )
 
 
-def read_intent_qrels(
-    source: files.Source | Iterable[files.Source] | Any,
-) -> pd.DataFrame:
+def read_intent_qrels(source: files.Sources) -> pd.DataFrame:
     """Read graded judgments per intent, as diversity tasks make them.
 
     Args:
@@ -160,9 +156,7 @@ def read_intent_qrels(
     return in_pandas(_read(source, _INTENT_QRELS))
 
 
-def read_context(
-    source: files.Source | Iterable[files.Source] | Any,
-) -> pd.DataFrame:
+def read_context(source: files.Sources) -> pd.DataFrame:
     """Read conditional grades g(d|d'): of a document d read right after another, d'.
 
     Args:
@@ -186,9 +180,7 @@ def read_context(
     return in_pandas(_read(source, _CONTEXT))
 
 
-def _read(
-    source: files.Source | Iterable[files.Source] | Any | Named, kind: GradedFormat
-) -> PlainTable | pd.DataFrame:
+def _read(source: files.Sources, kind: GradedFormat) -> PlainTable | pd.DataFrame:
     """Read grades of a kind, without repeats; of regular files without pandas, too."""
     read, of_table = [], partial(_with_table, kind)
     for content, table in files.contents(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +38,7 @@ def is_grids(source: Any) -> bool:
     return {"row", "column"} <= {str(name) for name in getattr(source, "columns", ())}
 
 
-def read_grids(
-    source: files.Source | Iterable[files.Source] | Any,
-) -> pd.DataFrame:
+def read_grids(source: files.Sources) -> pd.DataFrame:
     """Read where each system shows each image.
 
     Args:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -36,9 +35,7 @@ TOLERANCE = 1e-6
 _MISSPELT = {"inav": NAV, "inv": INF}
 
 
-def read_intents(
-    source: files.Source | Iterable[files.Source] | Any,
-) -> pd.DataFrame:
+def read_intents(source: files.Sources) -> pd.DataFrame:
     """Read the intents of queries, with their probabilities and kinds.
 
     Args:

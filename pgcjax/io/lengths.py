@@ -1,6 +1,6 @@
 """Lengths of documents: files, tables, DataFrames and dicts in, a table out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,7 @@ from pgcjax.io.schema import (
 _LAYOUTS = {2: ("doc_id", "length"), 3: ("query_id", "doc_id", "length")}
 
 
-def read_lengths(
-    source: files.Source | Iterable[files.Source] | Mapping | Any,
-) -> pd.DataFrame:
+def read_lengths(source: files.Sources) -> pd.DataFrame:
     """Read how long documents are, in any unit.
 
     Args:

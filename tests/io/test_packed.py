@@ -79,6 +79,13 @@ def rankings(source, docs, order) -> list:
     return seen
 
 
+def packed(frame, path, docs, rows=packing.ROWS) -> int:
+    """Pack runs, a table each, for the judged documents of queries, in small blocks."""
+    tables = pl.from_pandas(frame, nan_to_null=False).partition_by("run_id")
+    judged = packing._judged([qrels_of(docs)])
+    return packing._write(iter(tables), path, judged, whole=True, rows=rows)
+
+
 @settings(max_examples=20)  # each compares four times
 @given(tables, judged, judged, st.sampled_from(ORDERS), st.integers(1, 60))
 def test_packed_for_these_judgments_or_others(
@@ -86,10 +93,7 @@ def test_packed_for_these_judgments_or_others(
 ):
     frame = table_of(rows)
     path = tmp_path_factory.mktemp("packed") / "runs.parquet"
-    known = packing._judged([qrels_of(docs)])
-    frames = pl.from_pandas(frame, nan_to_null=False).partition_by("run_id")
-    count = packing._write(iter(frames), path, known, whole=True, rows=block)
-    assert count == frame["run_id"].nunique()
+    assert packed(frame, path, docs, block) == frame["run_id"].nunique()
     for some in (docs, others, dict(list(docs.items())[:1])):
         assert rankings(path, some, order) == rankings(frame, some, order)
     # And so it is as a table.
@@ -139,9 +143,7 @@ def test_packed_for_queries_that_are_not_judged_now(tmp_path):
     """Blocks that are put together have no documents of theirs."""
     docs = {"q1": {"d1", "d2"}, "q2": {"d1", "d2"}}
     frame = table_of([(r, q, d, 1.0, 1.0) for r in "ab" for q in docs for d in docs[q]])
-    frames = pl.from_pandas(frame, nan_to_null=False).partition_by("run_id")
-    known = packing._judged([qrels_of(docs)])
-    packing._write(iter(frames), tmp_path / "runs.parquet", known, whole=True, rows=1)
+    packed(frame, tmp_path / "runs.parquet", docs, rows=1)
     for some in ({"q2": {"d1"}}, {"q1": {"d1"}}, {}):
         found = rankings(tmp_path / "runs.parquet", some, "trec")
         assert found == rankings(frame, some, "trec")
@@ -162,9 +164,7 @@ def test_documents_that_were_not_judged_stand_in_several_row_groups(
         ]
     )
     path = tmp_path / "runs.parquet"
-    known = packing._judged([qrels_of({"q1": {"d1", "d2"}, "q3": {"d5"}})])
-    frames = pl.from_pandas(frame, nan_to_null=False).partition_by("run_id")
-    packing._write(iter(frames), path, known, whole=True)
+    packed(frame, path, {"q1": {"d1", "d2"}, "q3": {"d5"}})
     assert pq.read_metadata(path).num_row_groups > 6
     for docs in ({"q1": {"d1"}}, {"q2": {"d3", "d7"}, "q3": {"d0", "d5"}}):
         for order in ("trec", "clarke"):

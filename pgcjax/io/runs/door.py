@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
@@ -26,7 +26,7 @@ from pgcjax.later import pd
 
 
 def read_runs(
-    source: files.Source | Iterable[files.Source] | Mapping | Runs | Any,
+    source: files.Sources,
     *,
     format: str = "auto",
     name_by: str = "tag",

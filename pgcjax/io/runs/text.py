@@ -164,11 +164,11 @@ def _of_runs(piece: RunTable, frame: pl.DataFrame) -> RunTable:
 
 
 def _tables(path: Path, options: Options, need: Need) -> Iterator[RunTable]:
-    """Read pieces of text as tables: of each, how many bytes were read up to there."""
+    """Read pieces of text as tables."""
     lines = width = 0
     tags: dict[str, None] = {}
     size = min(_PIECE, need.share // 4)
-    for data, read in text_pieces(path, size, options.encoding):
+    for data, _ in text_pieces(path, size, options.encoding):
         place, first = _first_line(data)
         if first and width and len(first) != width:
             raise DataError(
@@ -186,7 +186,7 @@ def _tables(path: Path, options: Options, need: Need) -> Iterator[RunTable]:
                 check_one(path, [*tags])
                 name = pl.lit(name_of(path, options.name_by))
                 frame = frame.with_columns(run_id=name)
-            yield replace(table, frame=frame, read=read)
+            yield replace(table, frame=frame)
         lines += line_ends(data)
 
 

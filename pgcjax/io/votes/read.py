@@ -51,7 +51,7 @@ _TABLES = tuple(c for c in CONTAINERS if c != "columns")
 
 
 def read_preferences(
-    source: files.Source | Iterable[files.Source] | Any,
+    source: files.Sources,
     *,
     format: str = "auto",
 ) -> pd.DataFrame:
@@ -86,7 +86,7 @@ def read_preferences(
 
 
 def read_preferences_as_they_come(
-    source: files.Source | Iterable[files.Source] | Any, *, format: str = "auto"
+    source: files.Sources, *, format: str = "auto"
 ) -> PlainTable | pd.DataFrame:
     """Read judgments as `read_preferences`, and of regular files without pandas."""
     if isinstance(source, PlainTable):
@@ -103,7 +103,7 @@ def read_preferences_as_they_come(
 
 
 def read_placed(
-    source: files.Source | Iterable[files.Source] | Any, *, format: str = "auto"
+    source: files.Sources, *, format: str = "auto"
 ) -> tuple[pd.DataFrame, Origins]:
     """Read judgments as `read_preferences`, and where each came from.
 
