@@ -46,12 +46,13 @@ class Columns:
         """Return row i as text for a message."""
         return shorten(" ".join(self.rows[i]))
 
-    def check_width(self, width: int, line: str, mend: str) -> None:
+    def check_width(self, line: str, mend: str) -> None:
         """Refuse rows of another number of fields than `line` shows.
 
         Raises:
             DataError: there is such a row.
         """
+        width = len(line.split())
         for i, row in enumerate(self.rows):
             if len(row) != width:
                 raise DataError(

@@ -234,7 +234,7 @@ def _load_file(kind: GradedFormat, path: Path) -> Named | Regular:
     content = fast_columns.load(path, "auto", parse)
     if not isinstance(content, Columns):
         return content
-    content.check_width(len(layout), kind.line, kind.width)
+    content.check_width(kind.line, kind.width)
     columns = zip(*content.rows, strict=True)
     frame = pd.DataFrame(dict(zip(layout, columns, strict=True)))
     return Named(frame, content.origin, comments=content.comments)

@@ -51,9 +51,7 @@ def _load(path: Path) -> Named:
     width = len(content.rows[0])
     layout = _LAYOUTS.get(width, _LAYOUTS[2])
     mend = "Lengths have 2 columns, 3 with a query, or a header."
-    content.check_width(
-        len(layout), " ".join(c.removesuffix("_id") for c in layout), mend
-    )
+    content.check_width(" ".join(c.removesuffix("_id") for c in layout), mend)
     columns = zip(*content.rows, strict=True)
     return Named(pd.DataFrame(dict(zip(layout, columns, strict=True))), content.origin)
 

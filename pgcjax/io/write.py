@@ -15,7 +15,7 @@ from pgcjax.errors import DataError, UsageError
 from pgcjax.io.choices import SCORE_SUFFIXES, TABLE_SUFFIXES
 from pgcjax.io.nest import nest
 from pgcjax.io.remote import check_target as check_remote
-from pgcjax.io.remote import is_remote, local_folder, path_of, sent
+from pgcjax.io.remote import is_remote, local_folder, path_of, sent, unwritable
 from pgcjax.io.seal import UNSEALED, seal
 from pgcjax.later import pa, pd, pq
 
@@ -67,8 +67,7 @@ def _room(target: str | os.PathLike) -> Iterator[tuple[Path, Path]]:
             mend = "An existing file there is unchanged."
             yield folder / real.name, real
     except OSError as error:
-        problem = f"cannot write there: {error.strerror or error}"
-        raise DataError(problem, where=str(target), mend=mend) from error
+        raise unwritable(target, error, mend) from error
 
 
 def write_text(text: str, target: str | os.PathLike) -> Path:

@@ -112,7 +112,7 @@ def _exact(path: Path, data: bytes, before: int) -> RunRows:
     layout = "query doc score" if width == 3 else "query Q0 doc rank score tag"
     uniform = "All lines of a run have 6 columns, or all have 3."
     of_run = len(lines[0]) in (3, 6)
-    content.check_width(width, layout, uniform if of_run else JUDGMENTS)
+    content.check_width(layout, uniform if of_run else JUDGMENTS)
     first = lines[0][-1].lower()
     if width == 3 and math.isnan(lenient_number(first)) and first != "nan":
         raise DataError(

@@ -73,7 +73,7 @@ def named(content: Columns, form: str = "auto", fallback: bool = False) -> Named
     form = _found(content, fallback) if form == "auto" else form
     layout = _WITHOUT_RUN.get(form, {}).get(width, LAYOUTS[form])
     line = " ".join(_WORDS.get(name) or name for name in layout)
-    content.check_width(len(layout), line, f"{form} has these columns in every line.")
+    content.check_width(line, f"{form} has these columns in every line.")
     columns = dict(zip(layout, zip(*rows, strict=True), strict=True))
     columns.setdefault("query_id", (MEAN,) * len(rows))
     if "run_id" not in columns:
