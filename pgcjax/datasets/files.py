@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgcjax.io.write import written_beside
+from pgcjax.later import pd
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from pgcjax.datasets.settings import CollectionSettings
     from pgcjax.datasets.simulator import Collection
 

@@ -19,8 +19,8 @@ from pgcjax.later import pa
 LINE = 2**26
 """Most bytes of a line: a longer one is hardly meant as text."""
 
-PARQUET, ZIP = b"PAR1", b"PK\x03\x04"
-"""First bytes of such files."""
+PARQUET, ZIP, MARK = b"PAR1", b"PK\x03\x04", b"\xef\xbb\xbf"
+"""First bytes of such files, and of text with the byte-order mark of UTF-8."""
 
 _PIECE = 2**20
 
@@ -53,11 +53,20 @@ def read_bytes(
         else:  # a pipe, or a file elsewhere
             data = _gathered(path, iter(lambda: file.read(_PIECE), b""), most)
     if kind := unpack.kind_of(data):
-        data = _unpacked(path, kind, data, most)
+        try:
+            data = _gathered(path, unpack.parts(kind, BytesIO(data), most), most)
+        except TooLargeError:  # which is a ValueError
+            raise
+        except unpack.BROKEN as error:
+            raise _broken(path, kind, error) from None
     if data.startswith((PARQUET, ZIP)):
         return data
     if encoding != UTF8:
-        data = _recoded(path, data, encoding)
+        try:
+            # Not bytes.decode, which takes UTF-16 without a mark to be of this machine.
+            data = codecs.getincrementaldecoder(encoding)().decode(data, True).encode()
+        except UnicodeError as error:
+            raise _of_other_encoding(path, encoding, error) from None
     check_lines(path, data)
     return data
 
@@ -92,18 +101,6 @@ def _gathered(path: Path, parts: Iterable[bytes], most: int) -> bytes:
     return data.getvalue()
 
 
-def _unpacked(path: Path, kind: str, data: bytes, most: int) -> bytes:
-    last_error = None
-    for parts in (unpack.parts, unpack.last_word):
-        try:
-            return _gathered(path, parts(kind, BytesIO(data), most), most)
-        except TooLargeError:  # which is a ValueError
-            raise
-        except unpack.BROKEN as error:
-            last_error = error
-    raise _broken(path, kind, last_error)
-
-
 def text_pieces(
     path: Path, size: int, encoding: str | None = None
 ) -> Iterator[tuple[bytes, int]]:
@@ -130,7 +127,9 @@ def text_pieces(
                 if count < enough:
                     continue
                 data = b"".join(waiting)
-                end, enough = _end_of_lines(data), size
+                # Behind a return at the very end may come the rest of a line end.
+                end = data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
+                enough = size
                 if end:
                     yield data[:end], file.tell()
                     before += line_ends(data[:end])
@@ -172,13 +171,7 @@ def _utf8(parts: Iterator[bytes], encoding: str) -> Iterator[bytes]:
     yield decoder.decode(b"", True).encode()
 
 
-def _end_of_lines(data: bytes) -> int:
-    """Return where the last whole line ends; 0 if there is none."""
-    # Behind a return at the very end may come the other half of a line end.
-    return data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
-
-
-def _broken(path: Path, kind: str, error: Exception | None) -> DataError:
+def _broken(path: Path, kind: str, error: Exception) -> DataError:
     """Return the error of a file that cannot be decompressed."""
     return DataError(
         f"cannot decompress it as {kind}: {error}",
@@ -208,19 +201,6 @@ def check_size(path: Path, size: int, most: int | None = None) -> None:
         mend="Allow more: pgcjax.files.reading(memory=SIZE), --memory SIZE on the "
         "command line.",
     )
-
-
-def _recoded(path: Path, data: bytes, encoding: str) -> bytes:
-    """Turn text of an encoding into UTF-8.
-
-    Raises:
-        DataError: it is of another encoding.
-    """
-    try:
-        # Text of UTF-16 without a mark would be of the order that this machine has.
-        return codecs.getincrementaldecoder(encoding)().decode(data, True).encode()
-    except UnicodeError as error:
-        raise _of_other_encoding(path, encoding, error) from None
 
 
 def _of_other_encoding(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import gc
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pgcjax.errors import DataError
-from pgcjax.io.bytes import check_size, decode, decoding
+from pgcjax.io.bytes import MARK, PARQUET, check_size, decode, decoding
 from pgcjax.io.in_memory import to_frame
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.reading import chosen
@@ -46,12 +46,13 @@ class Columns:
         """Return row i as text for a message."""
         return shorten(" ".join(self.rows[i]))
 
-    def check_width(self, width: int, line: str, mend: str) -> None:
+    def check_width(self, line: str, mend: str) -> None:
         """Refuse rows of another number of fields than `line` shows.
 
         Raises:
             DataError: there is such a row.
         """
+        width = len(line.split())
         for i, row in enumerate(self.rows):
             if len(row) != width:
                 raise DataError(
@@ -71,7 +72,6 @@ class Named:
         head: comment lines above the header.
         comments: how many comment lines there were.
         silent: how many queries of the file led to no row.
-        checked: whether columns have their canonical names, ids and numbers.
     """
 
     frame: pd.DataFrame
@@ -79,7 +79,6 @@ class Named:
     head: tuple[str, ...] = ()
     comments: int = 0
     silent: int = 0
-    checked: bool = False
 
 
 def split(
@@ -119,14 +118,12 @@ def _uncollected() -> Iterator[None]:
 
 def container_of(path: Path, data: bytes) -> str:
     """Find the container of a file by its suffix, or else by its first line."""
-    if data.startswith(b"PAR1"):
+    if data.startswith(PARQUET):
         return "parquet"
-    name = path.name.lower()
-    for suffix in COMPRESSED:
-        name = name.removesuffix(suffix)
-    if Path(name).suffix in CONTAINER_SUFFIXES:
-        return CONTAINER_SUFFIXES[Path(name).suffix]
-    start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
+    suffix = Path(unpacked_name(path)).suffix
+    if suffix in CONTAINER_SUFFIXES:
+        return CONTAINER_SUFFIXES[suffix]
+    start = len(MARK) if data.startswith(MARK) else 0
     lines = (match[0] for match in _LINES(data, start, 65536))
     first = next((x for x in lines if x.strip() and not x.startswith(b"#")), b"")
     if _JSON(first):
@@ -136,6 +133,12 @@ def container_of(path: Path, data: bytes) -> str:
         if len(header) > 1 and sum(map(known_column, header)) > 1:
             return kind
     return "columns"
+
+
+def unpacked_name(path: Path) -> str:
+    """Return the name of a file in lower case, without the suffix of a compression."""
+    name = path.name.lower()
+    return name.removesuffix(next((s for s in COMPRESSED if name.endswith(s)), ""))
 
 
 def _tabbed(line: str) -> list[str]:
@@ -294,23 +297,33 @@ def json_records(path: Path, text: str) -> tuple[list[dict[str, Any]], Origin]:
     """
     if records := _array(path, text):
         return records, Origin(str(path), "record")
-    records, places = [], []
-    for number, line in enumerate(text.split("\n"), 1):
+    there = [*json_lines(path, enumerate(text.split("\n"), 1))]
+    records = [record for _, record in there]
+    places = np.array([number for number, _ in there])
+    return records, Origin(str(path), "line", places)
+
+
+def json_lines(
+    path: Path, lines: Iterable[tuple[int, str]]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Read objects of JSON, one a line, with the numbers of their lines.
+
+    Raises:
+        DataError: a line is no object.
+    """
+    for number, line in lines:
         if not line.strip():
             continue
-        try:
+        record = None
+        with suppress(NoJson):
             record = read_json(line, str(path), number)
-        except NoJson:
-            record = None
         if not isinstance(record, dict):
             raise DataError(
                 f"expected one JSON object a line, found {shorten(line)}",
                 where=f"{path}:{number}",
                 mend="Write each record on a line of its own.",
             )
-        records.append(record)
-        places.append(number)
-    return records, Origin(str(path), "line", np.array(places))
+        yield number, record
 
 
 def _array(path: Path, text: str) -> list[dict[str, Any]] | None:

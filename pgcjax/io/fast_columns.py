@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
-from pgcjax.io.bytes import read_bytes
+from pgcjax.io.bytes import MARK, read_bytes
 from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.schema import Origin
 from pgcjax.later import pd
@@ -23,7 +23,6 @@ Parse = Callable[[bytes], T | None]
 Layouts = Mapping[int, Mapping[str, type[pl.DataType]]]
 """The columns of a file by how many there are."""
 
-MARK = b"\xef\xbb\xbf"
 CHUNK = 2**20
 """Bytes that stay in a core's cache; of fewer, threads wait for each other."""
 
@@ -41,11 +40,6 @@ class Regular:
     frame: pl.DataFrame
     origin: Origin
     comments: int
-
-    def named(self) -> Named:
-        """Return it as what is made of all other files."""
-        frame = self.frame.to_pandas()
-        return Named(frame, self.origin, comments=self.comments, checked=True)
 
 
 @dataclass(frozen=True)
@@ -133,9 +127,8 @@ def fields(
     layout = layouts.get(first.count(separator.encode()) + 1)
     if not layout or data.startswith(MARK):
         return None
-    blanks, ascii_ = _blanks(data), True
-    if not blanks and not data.isascii() and is_text(data):
-        blanks, ascii_ = _blanks(data, np.uint8), False
+    ascii_ = data.isascii()
+    blanks = _blanks(data) if ascii_ or is_text(data) else None
     if not blanks:
         return None
     try:
@@ -184,14 +177,12 @@ def is_text(data: bytes) -> bool:
         return False
 
 
-def _blanks(data: bytes, type_: type[np.integer] = np.int8) -> int | None:
+def _blanks(data: bytes) -> int | None:
     """Count blanks, line ends and other control characters; None if two are adjacent.
 
-    Each then separates two fields, and none of the fields is empty. As int8, bytes
-    beyond ASCII are negative: those of a letter in UTF-8 are adjacent, and one alone
-    is counted as if it ended a field.
+    Each then separates two fields, and none of the fields is empty.
     """
-    cells, count = np.frombuffer(data, type_), 0
+    cells, count = np.frombuffer(data, np.uint8), 0
     for start in range(0, len(cells), CHUNK):
         blank = cells[start : start + CHUNK + 1] <= 32  # and the next one's first
         if (blank[1:] & blank[:-1]).any():

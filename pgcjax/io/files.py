@@ -30,10 +30,11 @@ from pgcjax.io.remote import each, is_remote, path_of, unreadable
 from pgcjax.io.schema import Origin, Origins
 from pgcjax.later import pd
 
-T = TypeVar("T", bound=Named | Regular)
 R = TypeVar("R")
 Source = str | os.PathLike
 """A file, a folder or a glob pattern, here or elsewhere."""
+Sources = Source | Iterable[Source] | Any
+"""Files by one name or several, or a table in memory."""
 
 _PLAIN = (".txt", ".run", ".trec", ".res", ".out", *CONTAINER_SUFFIXES)
 
@@ -54,7 +55,7 @@ def stem(path: Source, whole: bool = False) -> str:
 
 
 def expand(
-    sources: Source | Iterable[Source],
+    sources: Sources,
     foreign: Callable[[Path], bool] = is_document,
     noun: str = "data",
     aloud: bool = True,
@@ -210,10 +211,10 @@ def read_by_any(
 
 
 def read_tables(
-    source: Source | Iterable[Source] | Any | Named,
+    source: Sources,
     name: str,
-    load: Callable[[Path], T],
-    canonical: Callable[[T | Named], pd.DataFrame],
+    load: Callable[[Path], Named],
+    canonical: Callable[[Named], pd.DataFrame],
 ) -> tuple[pd.DataFrame, Origins]:
     """Read tables, and put them one below the other.
 
@@ -223,21 +224,28 @@ def read_tables(
         The table, whose `attrs["comments"]` counts comment lines, and where its rows
         came from.
     """
-    read = contents(source, name, load)
-    return together([(content, canonical(content)) for content in read])
+
+    def of_table(content: Named) -> tuple[Named, pd.DataFrame]:
+        return content, canonical(content)
+
+    read = contents(source, name, lambda path: of_table(load(path)), of_table)
+    return together([*read])
 
 
 def contents(
-    source: Source | Iterable[Source] | Any | Named,
+    source: Sources,
     name: str,
-    load: Callable[[Path], T],
-) -> Iterable[T | Named]:
-    """Load files one by one, or give a table in memory: see `read_tables`."""
+    read: Callable[[Path], R],
+    of_table: Callable[[Named], R],
+) -> Iterable[R]:
+    """Read files one by one, or a table in memory, which messages call by `name`."""
     refuse_forked()
     source = in_hand(source, name)
     if is_frame(source):
         source = Named(source, Origin(name))
-    return [source] if isinstance(source, Named) else map(load, expand(source))
+    if isinstance(source, Named):
+        return [of_table(source)]
+    return map(read, expand(source))
 
 
 def together(

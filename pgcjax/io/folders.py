@@ -12,10 +12,11 @@ from pathlib import Path
 
 from pgcjax.errors import DataError
 from pgcjax.io.bytes import text_pieces
-from pgcjax.io.containers import COMPRESSED, container_of
+from pgcjax.io.containers import container_of, unpacked_name
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.remote import arrow_file
 from pgcjax.io.schema import find_columns, known_column, lenient_number
+from pgcjax.later import pa, pq
 
 _HEAD = 2**14  # bytes that are looked at
 _NAME = re.compile(r"(readme|licen[cs]e|copying|changelog|makefile)(?![a-z0-9])")
@@ -35,15 +36,9 @@ _OWN = ("score", "rank")
 
 def is_document(path: Path) -> bool:
     """Return whether a file is, by its name, no data: README, *.md, *.pdf, _SUCCESS."""
-    name = _unpacked(path)
+    name = unpacked_name(path)
     named = _NAME.match(name) and not name.endswith(_OF_RUNS)
     return bool(named) or name.startswith("_") or name.endswith(_SUFFIXES)
-
-
-def _unpacked(path: Path) -> str:
-    """Return the name of a file in lower case, without the suffix of a compression."""
-    name = path.name.lower()
-    return name.removesuffix(next((s for s in COMPRESSED if name.endswith(s)), ""))
 
 
 def is_no_run(path: Path, format: str = "auto") -> bool:
@@ -56,7 +51,7 @@ def is_no_run(path: Path, format: str = "auto") -> bool:
         path: of the file.
         format: of runs, as of `Runs`.
     """
-    name = _unpacked(path)
+    name = unpacked_name(path)
     if is_document(path) or name.endswith(_NO_RUN):
         return True
     if name.endswith(_OF_RUNS):
@@ -101,9 +96,6 @@ def _no_run(path: Path, head: bytes, container: str) -> bool:
 
 def _columns(path: Path) -> list[str]:
     """Name the columns of a Parquet file; none if it is damaged."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         with arrow_file(path) as file:
             return pq.read_schema(file).names

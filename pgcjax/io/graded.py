@@ -6,11 +6,11 @@ Grades are of documents alone (qrels), for each intent, or right after another o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -92,9 +92,7 @@ _CONTEXT = GradedFormat(
 )
 
 
-def read_qrels(
-    source: files.Source | Iterable[files.Source] | Mapping | Any,
-) -> pd.DataFrame:
+def read_qrels(source: files.Sources) -> pd.DataFrame:
     """Read graded judgments.
 
     Args:
@@ -140,9 +138,7 @@ def _from_dict(source: Mapping) -> pd.DataFrame:
     )
 
 
-def read_intent_qrels(
-    source: files.Source | Iterable[files.Source] | Any,
-) -> pd.DataFrame:
+def read_intent_qrels(source: files.Sources) -> pd.DataFrame:
     """Read graded judgments per intent, as diversity tasks make them.
 
     Args:
@@ -160,9 +156,7 @@ def read_intent_qrels(
     return in_pandas(_read(source, _INTENT_QRELS))
 
 
-def read_context(
-    source: files.Source | Iterable[files.Source] | Any,
-) -> pd.DataFrame:
+def read_context(source: files.Sources) -> pd.DataFrame:
     """Read conditional grades g(d|d'): of a document d read right after another, d'.
 
     Args:
@@ -186,16 +180,12 @@ def read_context(
     return in_pandas(_read(source, _CONTEXT))
 
 
-def _read(
-    source: files.Source | Iterable[files.Source] | Any | Named, kind: GradedFormat
-) -> PlainTable | pd.DataFrame:
+def _read(source: files.Sources, kind: GradedFormat) -> PlainTable | pd.DataFrame:
     """Read grades of a kind, without repeats; of regular files without pandas, too."""
-    read = []
-    for content in files.contents(source, kind.name, partial(_load, kind)):
-        if isinstance(content, Regular) or content.checked:
-            table = content.frame
-        else:
-            table = _checked(kind, content)
+    read, of_table = [], partial(_with_table, kind)
+    for content, table in files.contents(
+        source, kind.name, partial(_load, kind), of_table
+    ):
         _refuse_others(kind, table, content.origin)
         read.append((content, table))
     frames = [table for _, table in read if isinstance(table, pl.DataFrame)]
@@ -211,20 +201,26 @@ def _read(
     return _without_repeats(*files.together(tables), kind)
 
 
-def _load(kind: GradedFormat, path: Path) -> Named | Regular:
+_Read: TypeAlias = "tuple[Named | Regular, pl.DataFrame | pd.DataFrame]"
+"""Content of a file, and its canonical table."""
+
+
+def _load(kind: GradedFormat, path: Path) -> _Read:
     """Read a file, qrels also by the readers of plug-ins."""
+
+    def ours() -> _Read:
+        return _with_table(kind, _load_file(kind, path))
+
     if kind is not _QRELS:
-        return _load_file(kind, path)
+        return ours()
+    of_table = partial(_with_table, kind)
+    return files.read_by_any(path, "qrels", "auto", chosen().reader, ours, of_table)
 
-    def checked(content: Named | Regular) -> Named | Regular:
-        if isinstance(content, Named):
-            return replace(content, frame=_checked(kind, content), checked=True)
-        return content
 
-    def ours() -> Named | Regular:
-        return checked(_load_file(kind, path))
-
-    return files.read_by_any(path, "qrels", "auto", chosen().reader, ours, checked)
+def _with_table(kind: GradedFormat, content: Named | Regular) -> _Read:
+    if isinstance(content, Regular):
+        return content, content.frame
+    return content, _checked(kind, content)
 
 
 def _load_file(kind: GradedFormat, path: Path) -> Named | Regular:
@@ -238,7 +234,7 @@ def _load_file(kind: GradedFormat, path: Path) -> Named | Regular:
     content = fast_columns.load(path, "auto", parse)
     if not isinstance(content, Columns):
         return content
-    content.check_width(len(layout), kind.line, kind.width)
+    content.check_width(kind.line, kind.width)
     columns = zip(*content.rows, strict=True)
     frame = pd.DataFrame(dict(zip(layout, columns, strict=True)))
     return Named(frame, content.origin, comments=content.comments)

@@ -13,7 +13,7 @@ import polars as pl
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.schema import find_columns, shorten
-from pgcjax.later import pd
+from pgcjax.later import pa, pd
 
 _TAKEN = (
     "Give files, or a table: a DataFrame of pandas or polars, an Arrow table, dicts or "
@@ -108,8 +108,6 @@ def _frame_of(source: Any) -> pd.DataFrame | None:
     if isinstance(source, pl.DataFrame):  # to types that all versions of pyarrow know
         return to_frame(source.to_arrow(compat_level=pl.CompatLevel.oldest()))
     if hasattr(source, "__arrow_c_stream__"):
-        import pyarrow as pa
-
         try:
             return to_frame(pa.table(source))
         except (pa.ArrowException, TypeError, ValueError):

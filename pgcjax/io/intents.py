@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -11,7 +10,7 @@ import numpy as np
 
 from pgcjax.errors import DataError
 from pgcjax.io import files
-from pgcjax.io.bytes import decode, read_bytes
+from pgcjax.io.bytes import MARK, decode, read_bytes
 from pgcjax.io.containers import Named, container_of, split
 from pgcjax.io.schema import (
     GENERAL,
@@ -37,9 +36,7 @@ TOLERANCE = 1e-6
 _MISSPELT = {"inav": NAV, "inv": INF}
 
 
-def read_intents(
-    source: files.Source | Iterable[files.Source] | Any,
-) -> pd.DataFrame:
+def read_intents(source: files.Sources) -> pd.DataFrame:
     """Read the intents of queries, with their probabilities and kinds.
 
     Args:
@@ -106,7 +103,7 @@ def part_intents(sources: Iterable[files.Source]) -> dict[str, list[Path]]:
 
 
 def _is_xml(data: bytes) -> bool:
-    return data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<")
+    return data.removeprefix(MARK).lstrip().startswith(b"<")
 
 
 def _load(path: Path) -> Named:

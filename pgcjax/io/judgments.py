@@ -1,15 +1,13 @@
 """Judgments of every kind: what they are called, and what reads them."""
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pgcjax.errors import UsageError
+from pgcjax.io.remote import each
+from pgcjax.later import pd
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from pgcjax.io.fast_columns import PlainTable
 
 
@@ -92,12 +90,8 @@ def read_as_they_come(
         "context": graded.read_context,
     }
     sources = by_kind(sources)
-    with ThreadPoolExecutor(max(1, len(sources))) as pool:
-        reads = {
-            name: pool.submit(copy_context().run, readers[name], source)
-            for name, source in sources.items()
-        }
-        tables = {name: read.result() for name, read in reads.items()}
+    read = each(lambda name: readers[name](sources[name]), [*sources])
+    tables = dict(zip(sources, read, strict=True))
     if "context" in tables and not hasattr(sources["context"], "columns"):
         predictions = getattr(sources["context"], "predictions", None)
         if predictions is not None:

@@ -1,6 +1,7 @@
 """Lengths of documents: files, tables, DataFrames and dicts in, a table out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,10 @@ import pandas as pd
 from jaxtyping import Float64
 
 from pgcjax.io import files
-from pgcjax.io.containers import Columns, Named
+from pgcjax.io.containers import Named
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import (
     GENERAL,
-    Origin,
     expect,
     find_columns,
     keyed,
@@ -23,9 +23,7 @@ from pgcjax.io.schema import (
 _LAYOUTS = {2: ("doc_id", "length"), 3: ("query_id", "doc_id", "length")}
 
 
-def read_lengths(
-    source: files.Source | Iterable[files.Source] | Mapping | Any,
-) -> pd.DataFrame:
+def read_lengths(source: files.Sources) -> pd.DataFrame:
     """Read how long documents are, in any unit.
 
     Args:
@@ -43,21 +41,17 @@ def read_lengths(
     if isinstance(source, Mapping):
         rows = [(str(doc), length) for doc, length in source.items()]
         source = pd.DataFrame(rows, columns=list(_LAYOUTS[2]))
-    if isinstance(source, pd.DataFrame):
-        return _checked(Named(source, Origin("lengths")))
-    tables = [_checked(_named(files.load(path))) for path in files.expand(source)]
-    return pd.concat(tables, ignore_index=True)
+    return files.read_tables(source, "lengths", _load, _checked)[0]
 
 
-def _named(content: Columns | Named) -> Named:
+def _load(path: Path) -> Named:
+    content = files.load(path)
     if isinstance(content, Named):
         return content
     width = len(content.rows[0])
     layout = _LAYOUTS.get(width, _LAYOUTS[2])
     mend = "Lengths have 2 columns, 3 with a query, or a header."
-    content.check_width(
-        len(layout), " ".join(c.removesuffix("_id") for c in layout), mend
-    )
+    content.check_width(" ".join(c.removesuffix("_id") for c in layout), mend)
     columns = zip(*content.rows, strict=True)
     return Named(pd.DataFrame(dict(zip(layout, columns, strict=True))), content.origin)
 

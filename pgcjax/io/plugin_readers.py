@@ -19,7 +19,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
@@ -42,6 +42,8 @@ from pgcjax.later import pd
 GROUP = "pgcjax.readers"
 """Group of entry points by which a package provides readers."""
 KINDS = ("preferences", "qrels", "runs")
+Rows: TypeAlias = Iterator[dict[str, Any]]
+"""Rows that a reader makes of a file, by the names of columns."""
 _BUILT_IN = "pgcjax.plugins.readers"  # above this room: imported when it is needed
 _HEAD, _HEAD_ROWS = 2**16, 20  # bytes or rows by which a file is recognised
 _LONGEST = 60  # characters of a text that is an id
@@ -176,12 +178,10 @@ class Content:
             )
         if not rows:
             self.refuse(f"holds no {reader.kind} of {reader.name}", _MEND)
-        return Named(in_hand(rows, self.name), self._origin_of(records))
-
-    def _origin_of(self, records: list[int]) -> Origin:
-        """Place rows by the objects of `rows` that they are from, if all are of one."""
-        here = self._origin.of_rows(np.array(records))
-        return Origin(self.name) if -1 in records else here
+        origin = Origin(self.name)
+        if -1 not in records:  # each row is from one of the objects of `rows`
+            origin = self._origin.of_rows(np.array(records))
+        return Named(in_hand(rows, self.name), origin)
 
 
 @dataclass(frozen=True)
@@ -221,6 +221,23 @@ class Reader:
             return False
 
 
+def keys(*alternatives: str) -> Callable[[Content], bool]:
+    """Return a claim of files at whose beginning there are keys of JSON.
+
+    Args:
+        alternatives: keys with blanks between; all of one alternative are needed.
+            Without any, no file is claimed: such a reader is asked for by its name.
+    """
+
+    def claims(content: Content) -> bool:
+        return any(
+            all(f'"{key}"' in content.head for key in needed.split())
+            for needed in alternatives
+        )
+
+    return claims
+
+
 def text_id(text: str) -> str:
     """Return an id of a text: a short line as it is, else its beginning and a hash."""
     if text.isprintable() and text == text.strip() and 0 < len(text) <= _LONGEST:
@@ -228,6 +245,23 @@ def text_id(text: str) -> str:
     line = " ".join("".join(c if c.isprintable() else " " for c in text[:200]).split())
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
     return f"{line[: _LONGEST - 14].strip()} #{digest}".strip()
+
+
+def wins(
+    query: Any, best: Any, documents: Iterable[Any], *, answered: bool = True
+) -> Rows:
+    """Make a row for each other document that the best one won against.
+
+    Args:
+        query: of all rows.
+        best: the winner; any document if there was no answer.
+        documents: that were compared.
+        answered: whether there was an answer.
+    """
+    for other in documents:
+        if other != best:
+            row = {"query_id": query, "doc_id": best, "other_doc_id": other}
+            yield row | {"preference": 1 if answered else None}
 
 
 @cache

@@ -9,7 +9,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from pgcjax.errors import UsageError, check_choice
@@ -22,6 +21,9 @@ except ImportError:  # not on Windows
 
 UTF8 = "utf-8"
 
+_ALLOWED = {"score_format": ("auto", *SCORE_FORMATS), "flips": FLIPS}
+_ASKED = ("encoding", "columns", "answers", "unread", "reader")
+"""Settings that a job states as they were asked for."""
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _LEAST = 64 * 2**20  # bytes with which a job can work
 
@@ -111,24 +113,10 @@ def reading(
     Raises:
         UsageError: there is no such encoding or format, or `memory` is no size.
     """
-    _check(score_format, unread, flips)
-    one = isinstance(aspects, str)
-    asked = {"encoding": encoding, "columns": columns}
-    asked |= {"answers": answers, "unread": unread, "reader": reader}
-    changes: dict[str, Any] = {
-        "memory": None if memory is None else memory_limit(memory),
-        "encoding": None if encoding is None else _known(encoding),
-        "score_format": score_format,
-        "columns": None if columns is None else _words().parse_columns(columns),
-        "answers": None if answers is None else _words().parse_answers(answers),
-        "unread": unread,
-        "aspects": (aspects,) if one else None if aspects is None else tuple(aspects),
-        "flips": flips,
-        "reader": reader,
-        "asked": chosen().asked | {k: v for k, v in asked.items() if v is not None},
-        "covariates": None if covariates is None else tuple(covariates),
-    }
-    changes = {name: choice for name, choice in changes.items() if choice is not None}
+    given = {name: value for name, value in locals().items() if value is not None}
+    changes = {name: _parsed(name, value) for name, value in given.items()}
+    asked = {name: given[name] for name in _ASKED if name in given}
+    changes["asked"] = chosen().asked | asked
     token = _chosen.set(replace(chosen(), **changes))
     try:
         yield
@@ -136,19 +124,24 @@ def reading(
         _chosen.reset(token)
 
 
-def _check(score_format: str | None, unread: float | None, flips: str | None) -> None:
-    if score_format is not None:
-        check_choice("score_format", score_format, ("auto", *SCORE_FORMATS))
-    if unread is not None and not 0 <= unread <= 1:
-        raise UsageError(f"unread: expected a share from 0 to 1, found {unread:g}")
-    if flips is not None:
-        check_choice("flips", flips, FLIPS)
+def _parsed(name: str, value: Any) -> Any:
+    """Check the choice of a setting, and bring it into the form that readers take."""
+    if name in _ALLOWED:
+        check_choice(name, value, _ALLOWED[name])
+    elif name == "unread" and not 0 <= value <= 1:
+        raise UsageError(f"unread: expected a share from 0 to 1, found {value:g}")
+    elif name == "memory":
+        return memory_limit(value)
+    elif name == "encoding":
+        return _known(value)
+    elif name in ("aspects", "covariates"):
+        return (value,) if isinstance(value, str) else tuple(value)
+    elif name in ("columns", "answers"):
+        from pgcjax.io.votes import words  # many rules, for few calls
 
-
-def _words() -> ModuleType:
-    from pgcjax.io.votes import words  # many rules, for few calls
-
-    return words
+        parse = words.parse_columns if name == "columns" else words.parse_answers
+        return parse(value)
+    return value
 
 
 def _known(encoding: str) -> str:

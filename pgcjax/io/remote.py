@@ -24,6 +24,7 @@ from typing import Any
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.nest import nest
+from pgcjax.later import pa
 
 if sys.platform == "win32":
     from pathlib import WindowsPath as _Path
@@ -128,8 +129,6 @@ def size_on_disk(path: Path) -> int:
 
 def arrow_file(path: Path) -> Any:
     """Open a file here or elsewhere for a reader of Parquet."""
-    import pyarrow as pa
-
     if isinstance(path, RemoteFile):
         return pa.PythonFile(path.open("rb", jumping=True), mode="r")
     return pa.OSFile(str(path), "r")
@@ -364,7 +363,7 @@ def sent(url: str) -> Iterator[Path]:
                 with fs.open(path, "wb") as target:
                     shutil.copyfileobj(file, target, _MOST)
         except OSError as error:
-            raise _unwritable(url, error) from None
+            raise unwritable(url, error) from None
 
 
 def check_target(url: str) -> None:
@@ -388,11 +387,12 @@ def check_target(url: str) -> None:
         pass  # who may write need not be allowed to read
     except FileNotFoundError as error:
         if "bucket" in (reason := _reason(error, url)):
-            raise _unwritable(url, OSError(errno.ENOENT, reason)) from None
+            raise unwritable(url, OSError(errno.ENOENT, reason)) from None
     except OSError as error:
-        raise _unwritable(url, error) from None
+        raise unwritable(url, error) from None
 
 
-def _unwritable(url: str, error: OSError) -> DataError:
+def unwritable(path: str | os.PathLike, error: OSError, mend: str = _MEND) -> DataError:
+    """Return the error of a file or folder that cannot be written."""
     problem = f"cannot write there: {error.strerror or error}"
-    return DataError(problem, where=url, mend=_MEND)
+    return DataError(problem, where=str(path), mend=mend)

@@ -286,6 +286,13 @@ def expect(
     refuse(~good, problem, origin, mend)
 
 
+_IDS = "Ids are whole numbers, or text without tabs and without blanks at its ends."
+_FLOAT = "Ids are text or whole numbers; a missing value turns them into floats in "
+_FLOAT += "pandas."
+_NO_TEXT = "Every row needs one; pandas.read_csv(…, dtype=str, keep_default_na=False) "
+_NO_TEXT += "reads no id as missing."
+
+
 def ids(column: pd.Series, origin: Origin, *, empty: bool = False) -> pd.Series:
     """Make a column of ids text: text stays as it is, whole numbers lose nothing.
 
@@ -309,23 +316,9 @@ def ids(column: pd.Series, origin: Origin, *, empty: bool = False) -> pd.Series:
         if empty and (lost or _void(value)):
             texts.append(None)
             continue
-        mend = (
-            "Ids are whole numbers, or text without tabs and without blanks at "
-            "its ends."
-        )
-        if lost:
-            mend = "Every row needs one; pandas.read_csv(…, dtype=str, "
-            mend += "keep_default_na=False) reads no id as missing."
-        elif isinstance(value, float):
-            mend = (
-                "Ids are text or whole numbers; a missing value turns them into "
-                "floats in pandas."
-            )
-        raise DataError(
-            f"expected {column.name}, found {_shown(value)}",
-            where=origin.at(i),
-            mend=mend,
-        )
+        mend = _NO_TEXT if lost else _FLOAT if isinstance(value, float) else _IDS
+        problem = f"expected {column.name}, found {_shown(value)}"
+        raise DataError(problem, where=origin.at(i), mend=mend)
     return pd.Series(texts, dtype="str", name=column.name)
 
 

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterable
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -25,11 +26,8 @@ UNSEALED = {KEY: "00000000"}
 """Begins the metadata of a file that will be sealed."""
 
 DAMAGED = "is damaged: its checksum does not fit"
-NO_CHECKSUMS = 3
-"""The version of packed runs that had none."""
 
 _PACK = "Pack the runs again."
-
 _ZEROS = b"00000000"
 _HEAD = 32  # bytes of a text file that hold the checksum
 _PIECE = 2**16  # bytes that are read at once: they stay in the cache of a core
@@ -151,7 +149,6 @@ class ColumnChecksums:
             DataError: they changed.
         """
         self._source, self._path = source, path
-        self._crcs: str | None = None
         start, end = metadata(source)
         # Where they cannot be, whoever decodes them says what is wrong.
         text = read(source, start) if 0 <= start < end else b""
@@ -161,12 +158,11 @@ class ColumnChecksums:
         """Take the checksums of columns from the metadata.
 
         Raises:
-            DataError: there are none, though it is of a version that has them.
+            DataError: there are none.
         """
-        if about["version"] > NO_CHECKSUMS:
-            if not self._sealed:
-                raise self._damaged()
-            self._crcs, self._rows = str(about.get("crcs")), rows
+        if not self._sealed:
+            raise self._damaged()
+        self._crcs, self._rows = str(about.get("crcs")), rows
 
     def check(self, groups: Iterable[int], columns: list[str]) -> None:
         """Check columns of row groups.
@@ -174,16 +170,12 @@ class ColumnChecksums:
         Raises:
             DataError: one changed.
         """
-        if self._crcs is None:
-            return
         names = self._rows.schema.names
-        numbers = [names.index(column) for column in columns]
-        for group in groups:
-            for number in numbers:
-                place = 8 * (group * len(names) + number)
-                crc = checksum(self._source, *_column_span(self._rows, group, number))
-                if self._crcs[place : place + 8] != f"{crc:08x}":
-                    raise self._damaged()
+        for group, number in product(groups, map(names.index, columns)):
+            place = 8 * (group * len(names) + number)
+            crc = checksum(self._source, *_column_span(self._rows, group, number))
+            if self._crcs[place : place + 8] != f"{crc:08x}":
+                raise self._damaged()
 
     def _damaged(self) -> DataError:
         return DataError(DAMAGED, where=str(self._path), mend=_PACK)

@@ -235,18 +235,17 @@ def intervals(frame: pd.DataFrame) -> list[Interval]:
     return found
 
 
-def html(frame: pd.DataFrame, notes: Sequence[str] = (), most: int = _ROWS) -> str:
+def html(frame: pd.DataFrame, notes: Sequence[str]) -> str:
     """Write a table for a notebook, intervals drawn beside their numbers.
 
     Args:
         frame: the table; an index that names its rows becomes the first column.
-        notes: below it.
-        most: rows to write; of more the first, and a line says of how many.
+        notes: below it, and a line that says of how many rows the first are there.
     """
     if not isinstance(frame.index, pd.RangeIndex):
         named = frame.index.dtype.kind not in "iu"  # else rows that were sorted
         frame = frame.reset_index(drop=not named, names="" if named else None)
-    shown = frame.head(most)
+    shown = frame.head(_ROWS)
     bars = {interval.high: interval for interval in intervals(shown)}
     heads, columns = [], []
     for column in text_table(shown).columns:

@@ -31,7 +31,7 @@ from pgcjax.errors import (
 )
 from pgcjax.io import files, irds
 from pgcjax.io.bytes import decode, decoding, read_bytes, text_pieces
-from pgcjax.io.containers import unquote
+from pgcjax.io.containers import json_lines, unpacked_name, unquote
 from pgcjax.io.in_memory import in_hand, is_frame, no_table
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.reading import chosen
@@ -305,8 +305,7 @@ def _files(source: files.Source, kind: TextKind) -> list[tuple[Path, bool]]:
     paths = files.expand(source, noun=f"texts of {kind.noun}s")
     name = os.path.expanduser(str(source))
     is_folder = name.endswith("/") if is_remote(source) else Path(name).is_dir()
-    plain = [re.sub(r"\.(gz|bz2|xz|zst)$", "", path.name.lower()) for path in paths]
-    are_texts = is_folder and all(name.endswith(".txt") for name in plain)
+    are_texts = is_folder and all(unpacked_name(x).endswith(".txt") for x in paths)
     return [(path, are_texts) for path in paths]
 
 
@@ -324,7 +323,8 @@ def _of_file(path: Path, kind: TextKind, progress: Progress | None) -> Iterator[
     elif start[0] == "<" and kind is _TOPICS:
         yield from _topics(path, "\n" * (number - 1) + "\n".join(x for _, x in rest))
     elif start[0] == "{":
-        yield from _json_lines(path, rest)
+        for number, record in json_lines(path, rest):
+            yield record, f"{path}:{number}"
     elif re.match(r"\[\s*(\{|$)", start):
         yield from _json_array(path, rest)
     elif "\t" in first or kind.key in kind.columns(next(csv.reader([first]))):
@@ -355,20 +355,6 @@ def _lines(path: Path, kind: TextKind, progress: Progress | None) -> Lines:
         before += len(lines)
         if progress:
             progress(f"texts of {kind.noun}s", done, max(about.st_size, done))
-
-
-def _json_lines(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Record]:
-    for number, line in lines:
-        if not line.strip():
-            continue
-        record = None
-        with suppress(NoJson):
-            record = read_json(line, str(path), number)
-        if not isinstance(record, dict):
-            problem = f"expected one JSON object a line, found {shorten(line)}"
-            mend = 'Such as {"_id": "1", "text": "…"}.'
-            raise DataError(problem, where=f"{path}:{number}", mend=mend)
-        yield record, f"{path}:{number}"
 
 
 def _json_array(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Record]:

@@ -6,10 +6,10 @@ the last: only zeros as the gzip tool and the xz format allow them.
 """
 
 import bz2
-import gzip
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from typing import Any, BinaryIO
 
@@ -73,22 +73,10 @@ def parts(kind: str, file: BinaryIO, most: int) -> Iterator[bytes]:
     elif kind == "bz2":
         yield from _streams(file, bz2.BZ2Decompressor)
     elif kind == "xz":
-        yield from _streams(file, lambda: _xz(most), padding=4)
+        limits = {"format": lzma.FORMAT_XZ, "memlimit": max(most, 2**27)}
+        yield from _streams(file, partial(lzma.LZMADecompressor, **limits), padding=4)
     else:
         yield from _zst(file, most)
-
-
-def last_word(kind: str, file: BinaryIO, most: int) -> Iterator[bytes]:
-    """Decompress a file as `parts` does, but .gz as the standard library."""
-    if kind != "gz":
-        yield from parts(kind, file, most)
-        return
-    with gzip.GzipFile(fileobj=file) as unpacked:
-        yield from iter(lambda: unpacked.read(_PIECE), b"")
-
-
-def _xz(most: int) -> lzma.LZMADecompressor:
-    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=max(most, 2**27))
 
 
 def _streams(

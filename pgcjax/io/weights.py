@@ -4,15 +4,13 @@ Fractions count in whole multiples of 1 / `UNIT`, so that sums of them are exact
 depend on no order.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int64
 
 from pgcjax.errors import DataError
-
-if TYPE_CHECKING:
-    import pandas as pd
+from pgcjax.later import pd
 
 UNIT = 2**16
 """Weight of one judgment, where judgments count in fixed point."""
@@ -82,12 +80,9 @@ def by_sides(
         soft: one of `SOFT`.
         unit: what one judgment counts, where not all are whole.
     """
-    hard, whole = np.isnan(probability) | (soft == "sign"), (weight % 1 == 0).all()
-    if whole and hard.all():
-        count = weight.astype(np.int64)
-        return SideWeights(count * (preference > 0), count * (preference < 0), 1)
+    hard = np.isnan(probability) | (soft == "sign")
     p = np.where(hard, 0.5 + np.sign(preference) / 2, probability)
-    if whole and np.isin(p, (0, 0.5, 1)).all():
+    if (weight % 1 == 0).all() and np.isin(p, (0, 0.5, 1)).all():
         count = weight.astype(np.int64)
         return SideWeights(count * (p == 1), count * (p == 0), 1)
     # Of both sides the larger is rounded: so it does not matter which is given first.

@@ -1,5 +1,7 @@
 """Tables of scores and findings into files that appear whole or not at all."""
 
+from __future__ import annotations
+
 import errno
 import json
 import math
@@ -7,17 +9,15 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.choices import SCORE_SUFFIXES, TABLE_SUFFIXES
 from pgcjax.io.nest import nest
 from pgcjax.io.remote import check_target as check_remote
-from pgcjax.io.remote import is_remote, local_folder, path_of, sent
+from pgcjax.io.remote import is_remote, local_folder, path_of, sent, unwritable
 from pgcjax.io.seal import UNSEALED, seal
-
-if TYPE_CHECKING:
-    import pandas as pd
+from pgcjax.later import pa, pd, pq
 
 _FORMULA = ("=", "+", "-", "@")
 HEADER_MARK = "# pgcjax "
@@ -67,8 +67,7 @@ def _room(target: str | os.PathLike) -> Iterator[tuple[Path, Path]]:
             mend = "An existing file there is unchanged."
             yield folder / real.name, real
     except OSError as error:
-        problem = f"cannot write there: {error.strerror or error}"
-        raise DataError(problem, where=str(target), mend=mend) from error
+        raise unwritable(target, error, mend) from error
 
 
 def write_text(text: str, target: str | os.PathLike) -> Path:
@@ -83,7 +82,7 @@ def write_text(text: str, target: str | os.PathLike) -> Path:
 
 
 def write_table(
-    frame: "pd.DataFrame",
+    frame: pd.DataFrame,
     target: str | os.PathLike,
     metadata: dict[str, Any],
     *,
@@ -115,24 +114,18 @@ def write_table(
     return write_text(f"{header(metadata)}\n{rows}", target)
 
 
-def _harmless(frame: "pd.DataFrame") -> "pd.DataFrame":
+def _harmless(frame: pd.DataFrame) -> pd.DataFrame:
     """Put an apostrophe before text that a spreadsheet would compute."""
+
+    def harmless(cell: Any) -> Any:
+        formula = isinstance(cell, str) and cell[:1] in _FORMULA
+        return f"'{cell}" if formula else cell
+
     text = frame.select_dtypes(exclude=["number", "bool"])
-    return frame.assign(
-        **{
-            str(name): [
-                f"'{cell}" if isinstance(cell, str) and cell[:1] in _FORMULA else cell
-                for cell in text[name]
-            ]
-            for name in text
-        }
-    )
+    return frame.assign(**{str(name): text[name].map(harmless) for name in text})
 
 
-def _write_parquet(frame: "pd.DataFrame", target: Path, head: str) -> Path:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+def _write_parquet(frame: pd.DataFrame, target: Path, head: str) -> Path:
     table = pa.Table.from_pandas(frame, preserve_index=False)
     metadata = {**(table.schema.metadata or {}), b"pgcjax": head.encode()}
     with written_beside(target, sealed=True) as beside:
@@ -205,22 +198,11 @@ def check_folder(path: str | os.PathLike) -> None:
         UsageError: it is no folder. DataError: nothing can be written there.
     """
     there = local_folder(path)
-    while not _exists(there):
+    while not os.path.lexists(there):
         there = there.parent  # whoever writes there makes all folders below
     if not os.path.isdir(there):
         raise UsageError(f"{path}: is no folder")
     check_room(there / "file")
-
-
-def _exists(path: Path) -> bool:
-    try:
-        os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as error:  # such as a name that is too long
-        problem = f"cannot write there: {error.strerror or error}"
-        raise DataError(problem, where=str(path), mend="Name another one.") from None
-    return True
 
 
 def check_suffix(path: Path, suffixes: tuple[str, ...] = SCORE_SUFFIXES) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,7 @@ _ALL = {**_VOTES, **_DECIMAL}
 
 
 def read_xie_votes(
-    folder_or_files: files.Source | Iterable[files.Source],
+    folder_or_files: files.Sources,
     *,
     drop_decimal: bool = False,
 ) -> pd.DataFrame:
@@ -53,7 +52,7 @@ def read_xie_votes(
     return votes
 
 
-def _paths(source: files.Source | Iterable[files.Source]) -> list[Path]:
+def _paths(source: files.Sources) -> list[Path]:
     """List the files; of a folder, the one that holds votes."""
     several = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     expanded = files.expand(several, aloud=False)

@@ -55,7 +55,7 @@ def results(
         progress: called with `("compiling", done, total)` for a new program.
     """
     refuse_forked()
-    pending: deque[tuple[Any, Future | _Made]] = deque()
+    pending: deque[tuple[Any, Future]] = deque()
     try:
         for call in calls:
             pending.append((call.label, _begin(call, workers, progress)))
@@ -70,42 +70,25 @@ def results(
             future.cancel()
 
 
-class _Made(NamedTuple):
-    """The result of a call that was made at once; in the place of a future."""
-
-    value: Any
-
-    def result(self) -> Any:
-        return self.value
-
-    def cancel(self) -> bool:
-        return False
-
-
-def _begin(call: Call, workers: int, progress: Progress | None) -> Future | _Made:
+def _begin(call: Call, workers: int, progress: Progress | None) -> Future:
     new = call.program is not None and call.program not in _compiled
     _log.debug("%s %s", "compile" if new else "call", call.program)
     if new:
         _compiled.add(call.program)
         if progress:
             progress("compiling", len(_compiled) - 1, len(_compiled))
-        made = _Made(_first(call))
-        if progress:
-            progress("compiling", len(_compiled), len(_compiled))
-        return made
-    if not call.apart:
-        return _Made(call.make())
-    return pool(workers).submit(lambda: jax.tree.map(np.asarray, call.make()))
-
-
-def _first(call: Call) -> Any:
-    """Make the first call of a program, by another one if it fails."""
+    elif call.apart:
+        return pool(workers).submit(lambda: jax.tree.map(np.asarray, call.make()))
+    made = Future()
     try:
-        return call.make()
+        made.set_result(call.make())
     except Exception as error:
-        if call.instead is None:
+        if not new or call.instead is None:
             raise
-        return call.instead(error)
+        made.set_result(call.instead(error))
+    if new and progress:
+        progress("compiling", len(_compiled), len(_compiled))
+    return made
 
 
 @cache

@@ -72,7 +72,7 @@ def _columns(source: Any, *names: str) -> Named:
     content = split(path, data, container_of(path, data), any_header=True)
     if isinstance(content, Named):
         return content
-    content.check_width(2, " ".join(names), "Or give a header.")
+    content.check_width(" ".join(names), "Or give a header.")
     return Named(pd.DataFrame(content.rows, columns=list(names)), content.origin)
 
 

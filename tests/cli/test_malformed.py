@@ -62,7 +62,7 @@ RUNS = {
         "end-of-stream marker was reached. It may be cut off: fetch it again."
     ),
     ("x.gz", DAMAGED): (
-        "x.gz: cannot decompress it as gz: Error -3 while decompressing data: … . It "
+        "x.gz: cannot decompress it as gz: Error -3 … . It "
         "may be cut off: fetch it again."
     ),
     ("x.zst", ZST[:-100]): (

@@ -25,7 +25,6 @@ from pgcjax.io.order import in_order, ranked
 from pgcjax.io.runs import Options, read_runs
 from pgcjax.io.runs import pack as packing
 from pgcjax.io.runs.packed import MARK, PackedRuns, is_packed
-from pgcjax.io.seal import NO_CHECKSUMS
 from pgcjax.tensors.rankings import Rankings, find, joined, merged
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
@@ -80,6 +79,13 @@ def rankings(source, docs, order) -> list:
     return seen
 
 
+def packed(frame, path, docs, rows=packing.ROWS) -> int:
+    """Pack runs, a table each, for the judged documents of queries, in small blocks."""
+    tables = pl.from_pandas(frame, nan_to_null=False).partition_by("run_id")
+    judged = packing._judged([qrels_of(docs)])
+    return packing._write(iter(tables), path, judged, whole=True, rows=rows)
+
+
 @settings(max_examples=20)  # each compares four times
 @given(tables, judged, judged, st.sampled_from(ORDERS), st.integers(1, 60))
 def test_packed_for_these_judgments_or_others(
@@ -87,10 +93,7 @@ def test_packed_for_these_judgments_or_others(
 ):
     frame = table_of(rows)
     path = tmp_path_factory.mktemp("packed") / "runs.parquet"
-    known = packing._judged([qrels_of(docs)])
-    frames = pl.from_pandas(frame, nan_to_null=False).partition_by("run_id")
-    count = packing._write(iter(frames), path, known, whole=True, rows=block)
-    assert count == frame["run_id"].nunique()
+    assert packed(frame, path, docs, block) == frame["run_id"].nunique()
     for some in (docs, others, dict(list(docs.items())[:1])):
         assert rankings(path, some, order) == rankings(frame, some, order)
     # And so it is as a table.
@@ -140,9 +143,7 @@ def test_packed_for_queries_that_are_not_judged_now(tmp_path):
     """Blocks that are put together have no documents of theirs."""
     docs = {"q1": {"d1", "d2"}, "q2": {"d1", "d2"}}
     frame = table_of([(r, q, d, 1.0, 1.0) for r in "ab" for q in docs for d in docs[q]])
-    frames = pl.from_pandas(frame, nan_to_null=False).partition_by("run_id")
-    known = packing._judged([qrels_of(docs)])
-    packing._write(iter(frames), tmp_path / "runs.parquet", known, whole=True, rows=1)
+    packed(frame, tmp_path / "runs.parquet", docs, rows=1)
     for some in ({"q2": {"d1"}}, {"q1": {"d1"}}, {}):
         found = rankings(tmp_path / "runs.parquet", some, "trec")
         assert found == rankings(frame, some, "trec")
@@ -163,9 +164,7 @@ def test_documents_that_were_not_judged_stand_in_several_row_groups(
         ]
     )
     path = tmp_path / "runs.parquet"
-    known = packing._judged([qrels_of({"q1": {"d1", "d2"}, "q3": {"d5"}})])
-    frames = pl.from_pandas(frame, nan_to_null=False).partition_by("run_id")
-    packing._write(iter(frames), path, known, whole=True)
+    packed(frame, path, {"q1": {"d1", "d2"}, "q3": {"d5"}})
     assert pq.read_metadata(path).num_row_groups > 6
     for docs in ({"q1": {"d1"}}, {"q2": {"d3", "d7"}, "q3": {"d0", "d5"}}):
         for order in ("trec", "clarke"):
@@ -317,7 +316,8 @@ WRONG = {
     b"[3, true]": MISFIT,
     b'{"a": 1}': MISFIT,
     b'{"version": 5}': OF_VERSION.format(5),
-    b'{"version": "3"}': OF_VERSION.format("'3'"),
+    b'{"version": 3}': OF_VERSION.format(3),
+    b'{"version": "4"}': OF_VERSION.format("'4'"),
     b'{"version": 3,\n"version": 3}': (
         "the key 'version' is twice in one object. Keep one of the two."
     ),
@@ -349,7 +349,7 @@ def test_metadata_that_are_wrong(tmp_path):
     pgcjax.files.pack(RUNS, path, qrels=QRELS)
     file = pq.ParquetFile(path)
     about = json.loads(file.metadata.metadata[MARK.encode()])
-    about |= {"version": NO_CHECKSUMS, "crc32": None, "crcs": None}
+    about |= {"crc32": None, "crcs": None}
     wrong = dict(WRONG)
     for change in CHANGED:
         changed = {k: v for k, v in {**about, **change}.items() if v is not None}

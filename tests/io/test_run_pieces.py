@@ -83,14 +83,12 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_rows_are_the_same(put, whole, form):
-    path = put("whole.run", data := FORMS[form](TEXT))
+    path = put("whole.run", FORMS[form](TEXT))
     pieces = read(path, order="rank")
     assert len(pieces) > 3
     if form == "odd ids":  # the exact reader reads them
         (whole,) = read_runs(path).tables()
     assert_frame_equal(put_together(pieces), whole)
-    sizes = [piece.read for piece in pieces]
-    assert sizes == sorted(sizes) and sizes[-1] == len(data)
 
 
 def test_three_columns_of_another_encoding(put):

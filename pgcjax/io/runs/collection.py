@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -20,9 +20,7 @@ from pgcjax.io.runs.ahead import bundled, read_ahead
 from pgcjax.io.runs.contract import Need, Options, PackedBlock, RunTable, Unit
 from pgcjax.io.runs.rows import SCORES
 from pgcjax.io.schema import tell_indistinct
-
-if TYPE_CHECKING:
-    import pandas as pd
+from pgcjax.later import pd
 
 T = TypeVar("T")
 _NO_FRAME = (
@@ -42,15 +40,6 @@ class Read(NamedTuple, Generic[T]):
 
     units: int
     parts: Sequence[T]
-
-
-class _TablePart(NamedTuple, Generic[T]):
-    """Arrays that are kept of a table."""
-
-    by_unit: Sequence[Sequence[str]]
-    indistinct: int
-    last: bool
-    value: T
 
 
 @dataclass(eq=False, repr=False)
@@ -223,13 +212,16 @@ class Runs:
         need: Need,
         then: Callable[[RunTable | PackedBlock], T],
         units: Sequence[Unit],
-    ) -> tuple[list[_TablePart[T]], Exception | None]:
-        """Read some units; an error is told in its turn, after what was read before."""
-        parts: list[_TablePart[T]] = []
+    ) -> tuple[list[tuple[Sequence[Sequence[str]], int, bool, T]], Exception | None]:
+        """Read some units; an error is told in its turn, after what was read before.
+
+        Of each table remain by_unit, indistinct, last, and what is made of it.
+        """
+        parts = []
         try:
             for table in units[0].source.read(units, need):
                 about = table.by_unit, table.indistinct, table.last
-                parts.append(_TablePart(*about, then(self._rounded(table))))
+                parts.append((*about, then(self._rounded(table))))
         except Exception as error:
             return parts, error
         return parts, None

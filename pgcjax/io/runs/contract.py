@@ -80,7 +80,6 @@ class RunTable:
         comments: number of comment lines that were skipped.
         indistinct: number of scores that tie with different ones.
         outline: of the frame, if it was made on the way.
-        read: bytes of the file that have been read, if this is a piece of it.
         last: whether no other piece of its unit follows.
     """
 
@@ -89,7 +88,6 @@ class RunTable:
     comments: int = 0
     indistinct: int = 0
     outline: Outline | None = None
-    read: int = 0
     last: bool = True
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -22,13 +22,11 @@ from pgcjax.io.runs.files import FileRuns
 from pgcjax.io.runs.memory import TableRuns, of_pandas, read_table
 from pgcjax.io.runs.packed import PackedRuns, is_packed
 from pgcjax.io.schema import Origin
-
-if TYPE_CHECKING:
-    import pandas as pd
+from pgcjax.later import pd
 
 
 def read_runs(
-    source: files.Source | Iterable[files.Source] | Mapping | Runs | Any,
+    source: files.Sources,
     *,
     format: str = "auto",
     name_by: str = "tag",

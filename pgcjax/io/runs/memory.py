@@ -14,6 +14,7 @@ from pgcjax.io.runs.contract import Need, RunTable, Unit
 from pgcjax.io.runs.rows import (
     SCORES,
     cells_of,
+    check_one,
     checked,
     distinct,
     runs_among,
@@ -78,7 +79,11 @@ def _series(name: str, column: pd.Series) -> pl.Series:
     plain &= pd.api.types.is_numeric_dtype(kind) or kind in ("str", "category")
     if plain:
         return pl.from_pandas(column, nan_to_null=False).alias(name)
-    cells = column.tolist()
+    return _of_cells(name, column.tolist())
+
+
+def _of_cells(name: str, cells: list[Any]) -> pl.Series:
+    """Make a column of cells, which stay objects if they are of several types."""
     kinds = {*map(type, cells)}
     try:
         for type_, to in ((str, pl.String), (int, pl.Int64), (float, pl.Float64)):
@@ -132,14 +137,8 @@ def _of_tables(tables: Mapping) -> RunTable:
             part = table
         else:
             part = _canonical(table, where, name)
-        names = distinct(part.frame["run_id"])
-        if len(names) > 1:
-            raise DataError(
-                f"holds {len(names)} runs, such as {names[0]!r} and {names[1]!r}, "
-                "which its name cannot tell apart",
-                where=where.name,
-                mend="Pass the table itself, without a dict.",
-            )
+        mend = "Pass the table itself, without a dict."
+        check_one(where.name, distinct(part.frame["run_id"]), mend)
         frame = part.frame.with_columns(run_id=pl.lit(name))
         parts.append(replace(part, frame=frame))
     if len({*named}) < len(named):
@@ -178,7 +177,6 @@ def _of_dicts(source: Mapping, origin: Origin, runs: bool = False) -> RunTable:
             rows += [(run, query, doc, score) for doc, score in docs.items()]
         if len(rows) == count:
             raise _expected(f"documents for run {run!r}", queries)
-    # Columns of objects, so that no id is changed on the way.
     columns = zip(RUNS, zip(*rows, strict=True), strict=False)
-    frame = pd.DataFrame({n: pd.Series(c, dtype=object) for n, c in columns})
+    frame = pl.DataFrame([_of_cells(name, [*cells]) for name, cells in columns])
     return _canonical(frame, origin, "run")

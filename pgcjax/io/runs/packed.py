@@ -39,7 +39,7 @@ from pgcjax.io.runs.contract import (
     Unit,
     file_identity,
 )
-from pgcjax.io.seal import NO_CHECKSUMS, ColumnChecksums
+from pgcjax.io.seal import ColumnChecksums
 from pgcjax.later import pa, pc, pq
 
 MARK = "pgcjax runs"  # the key of the metadata
@@ -69,7 +69,6 @@ class PackedRuns:
         """
         self.path, self._options = path, options
         self.notes: list[str] = []
-        self._wanted: tuple[JudgedDocuments | None, pl.Series | None] = None, None
         with decoding(path, *_KIND):
             source = arrow_file(path)
             self._checksums = ColumnChecksums(source, path)
@@ -112,17 +111,17 @@ class PackedRuns:
 
     def _ids(self, judged: JudgedDocuments) -> pl.Series | None:
         """List the ids to look for, if judgments ask for more than is ready."""
+        lacking = self.lacks(judged)
+        if not lacking:
+            return None
+        note = (
+            f"{self.path}: packed for other judgments, which lack "
+            f"{counted(lacking, 'judged document')}: all of it is read"
+        )
         with self._lock:
-            if self._wanted[0] is not judged:
-                lacking = self.lacks(judged)
-                self._wanted = judged, judged.ids if lacking else None
-                if lacking:
-                    documents = counted(lacking, "judged document")
-                    self.notes.append(
-                        f"{self.path}: packed for other judgments, which lack "
-                        f"{documents}: all of it is read"
-                    )
-            return self._wanted[1]
+            if note not in self.notes:
+                self.notes.append(note)
+        return judged.ids
 
     def lacks(self, judged: JudgedDocuments) -> int:
         """Count documents that the file was not packed for.
@@ -263,7 +262,7 @@ def _described(path: Path, rows: pq.FileMetaData) -> dict[str, Any]:
     except (UnicodeDecodeError, NoJson):
         about = None
     about = about if isinstance(about, dict) else {}
-    if about.get("version", VERSION) not in (NO_CHECKSUMS, VERSION):
+    if about.get("version", VERSION) != VERSION:
         raise DataError(
             f"has version {about['version']!r} of packed runs; this pgcjax reads "
             f"version {VERSION}",

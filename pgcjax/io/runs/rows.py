@@ -179,14 +179,18 @@ def distinct(column: pl.Series) -> tuple[str, ...]:
     return tuple(column.unique(maintain_order=True))
 
 
-def check_one(path: Path | str, tags: Sequence[str]) -> None:
-    """Refuse a file of several runs that is to name its run."""
+def check_one(
+    path: Path | str,
+    tags: Sequence[str],
+    mend: str = "Name runs by tag: name_by=tag (--name-by on the command line).",
+) -> None:
+    """Refuse a file or table of several runs whose name is to be that of its run."""
     if len(tags) > 1:
         raise DataError(
             f"holds {len(tags)} runs, such as {tags[0]!r} and {tags[1]!r}, which "
             "its name cannot tell apart",
             where=str(path),
-            mend="Name runs by tag: name_by=tag (--name-by on the command line).",
+            mend=mend,
         )
 
 

@@ -15,10 +15,9 @@ import numpy as np
 import polars as pl
 
 from pgcjax.errors import DataError
-from pgcjax.io.bytes import line_ends, text_pieces
+from pgcjax.io.bytes import MARK, line_ends, text_pieces
 from pgcjax.io.containers import Columns, comments_only, split
 from pgcjax.io.fast_columns import (
-    MARK,
     NUMBER,
     TEXT,
     all_differ,
@@ -113,7 +112,7 @@ def _exact(path: Path, data: bytes, before: int) -> RunRows:
     layout = "query doc score" if width == 3 else "query Q0 doc rank score tag"
     uniform = "All lines of a run have 6 columns, or all have 3."
     of_run = len(lines[0]) in (3, 6)
-    content.check_width(width, layout, uniform if of_run else JUDGMENTS)
+    content.check_width(layout, uniform if of_run else JUDGMENTS)
     first = lines[0][-1].lower()
     if width == 3 and math.isnan(lenient_number(first)) and first != "nan":
         raise DataError(
@@ -165,11 +164,11 @@ def _of_runs(piece: RunTable, frame: pl.DataFrame) -> RunTable:
 
 
 def _tables(path: Path, options: Options, need: Need) -> Iterator[RunTable]:
-    """Read pieces of text as tables: of each, how many bytes were read up to there."""
+    """Read pieces of text as tables."""
     lines = width = 0
     tags: dict[str, None] = {}
     size = min(_PIECE, need.share // 4)
-    for data, read in text_pieces(path, size, options.encoding):
+    for data, _ in text_pieces(path, size, options.encoding):
         place, first = _first_line(data)
         if first and width and len(first) != width:
             raise DataError(
@@ -187,7 +186,7 @@ def _tables(path: Path, options: Options, need: Need) -> Iterator[RunTable]:
                 check_one(path, [*tags])
                 name = pl.lit(name_of(path, options.name_by))
                 frame = frame.with_columns(run_id=name)
-            yield replace(table, frame=frame, read=read)
+            yield replace(table, frame=frame)
         lines += line_ends(data)
 
 

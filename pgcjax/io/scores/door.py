@@ -15,7 +15,7 @@ import numpy as np
 
 from pgcjax.errors import DataError
 from pgcjax.io import files, seal
-from pgcjax.io.bytes import read_bytes
+from pgcjax.io.bytes import MARK, PARQUET, read_bytes
 from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.reading import chosen
@@ -107,7 +107,7 @@ def checked(frame: pd.DataFrame, origin: Origin, means: bool = False) -> pd.Data
     if means:
         keep = (table["query_id"] != MEAN).to_numpy()
         check_queries(keep, origin.name)
-        origin = replace(origin, places=np.asarray(origin.places)[keep])
+        origin = origin.of_rows(np.flatnonzero(keep))
         table = table[keep].reset_index(drop=True)
     for name in SCORES[:3]:
         table[name] = ids(table[name], origin)
@@ -235,7 +235,7 @@ def _lines(path: Path, data: bytes, form: str, trec: bool) -> Named | None:
 
 def _has_header(data: bytes) -> bool:
     """Return whether the first line, and no other, begins with the name of a column."""
-    lines = BytesIO(data.removeprefix(b"\xef\xbb\xbf"))
+    lines = BytesIO(data.removeprefix(MARK))
     rows = (line.split() for line in lines if not line.startswith(b"#"))
     first, *others = next(filter(None, rows), [b""])
     if first == b"runid" and others[:1] == [MEAN.encode()]:
@@ -347,7 +347,7 @@ def _intact(path: Path) -> bytes:
     """
     data = read_bytes(path)
     mend = "Make or copy it again; if it was changed on purpose, "
-    if data.startswith(b"PAR1"):
+    if data.startswith(PARQUET):
         mend += "leave 'pgcjax' out of its metadata."
     else:
         mend += """write "crc32": "" in its first line."""
@@ -378,8 +378,7 @@ def _without_metadata(
         about = [isinstance(cell, dict) for cell in frame["pgcjax"]]
         metadata += frame["pgcjax"][about].tolist()
         rest = ~np.array(about)
-        places = np.asarray(origin.places)[rest] if len(origin.places) else ()
-        origin = replace(origin, places=places)
+        origin = origin.of_rows(np.flatnonzero(rest))
         frame = frame[rest].drop(columns="pgcjax").reset_index(drop=True)
     for about in metadata:
         about.pop(seal.KEY, None)

@@ -26,7 +26,7 @@ from pgcjax.io.scores.source import (
     schema,
 )
 from pgcjax.io.write import HEADER_MARK, header, unsealed, written_beside
-from pgcjax.later import pa, pd
+from pgcjax.later import pa, pd, pq
 
 _AXES = "pgcjax-scores"  # in the metadata of a file: queries and measures, in order
 _IDS: list[str] = list(SCORES[:3])
@@ -53,8 +53,6 @@ def write(
     Raises:
         DataError: the file cannot be written.
     """
-    import pyarrow.parquet as pq
-
     axes = {"queries": source.query_ids, "measures": source.measures}
     settings: dict[str, Any] = {"use_dictionary": _IDS, "store_schema": False}
     # Digits of scores are as good as random; statistics of ids take half of the time.
@@ -189,8 +187,6 @@ def _opened(file: ScoreFile, group: int) -> ReadGroup:
 
 @contextmanager
 def _parquet(path: Path, footer: Any = None) -> Iterator[Any]:
-    import pyarrow.parquet as pq
-
     settings: dict[str, Any] = {"metadata": footer, "read_dictionary": _IDS}
     with arrow_file(path) as source, pq.ParquetFile(source, **settings) as file:
         yield file

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pgcjax.errors import DataError
-from pgcjax.io.remote import find, is_remote
+from pgcjax.io.remote import find, is_remote, unwritable
 from pgcjax.io.schema import shorten
 from pgcjax.io.scores.parquet import ScoreFile, parquet_scores
 from pgcjax.io.scores.source import ScoreSource
@@ -87,8 +87,7 @@ def make_room(folder: str | os.PathLike, n: int) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        problem = f"cannot write there: {error.strerror or error}"
-        raise DataError(problem, where=str(folder), mend="Name another one.") from None
+        raise unwritable(folder, error, "Name another one.") from None
     for name in _named(folder):
         part = _NAME.fullmatch(name)
         if not part or int(part[2]) != n:

@@ -1,11 +1,12 @@
 """Scores as other tools write them in lines of text: columns, without a header."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +15,7 @@ from pgcjax.io import files
 from pgcjax.io.choices import SUMMED
 from pgcjax.io.containers import COMPRESSED, CONTAINER_SUFFIXES, Columns, Named
 from pgcjax.io.schema import SCORES, lenient_number
-
-if TYPE_CHECKING:
-    import pandas as pd
+from pgcjax.later import pd
 
 MEAN = "all"
 """The topic of a mean over topics."""
@@ -68,20 +67,18 @@ def named(content: Columns, form: str = "auto", fallback: bool = False) -> Named
     if not keep:
         raise DataError("holds no scores", where=content.origin.name, mend="Add some.")
     rows = [content.rows[i] for i in keep]
-    places = np.asarray(content.origin.places)[keep]
-    content = replace(content, rows=rows, origin=replace(content.origin, places=places))
+    origin = content.origin.of_rows(np.array(keep))
+    content = replace(content, rows=rows, origin=origin)
     width = len(rows[0])
     form = _found(content, fallback) if form == "auto" else form
     layout = _WITHOUT_RUN.get(form, {}).get(width, LAYOUTS[form])
     line = " ".join(_WORDS.get(name) or name for name in layout)
-    content.check_width(len(layout), line, f"{form} has these columns in every line.")
+    content.check_width(line, f"{form} has these columns in every line.")
     columns = dict(zip(layout, zip(*rows, strict=True), strict=True))
     columns.setdefault("query_id", (MEAN,) * len(rows))
     if "run_id" not in columns:
         run = names[0] if names else run_of(content.origin.name)
         columns["run_id"] = (run,) * len(rows)
-    import pandas as pd
-
     wanted = ("run_id", "query_id", "measure", "value")
     frame = pd.DataFrame({name: columns[name] for name in wanted}, dtype="str")
     return Named(frame, content.origin, content.head)
@@ -162,13 +159,11 @@ def _is_ranking(rows: Sequence[Sequence[str]]) -> bool:
     return MEAN in ranked or whole
 
 
-def in_order(table: "pd.DataFrame", means: "pd.DataFrame", form: str) -> "pd.DataFrame":
+def in_order(table: pd.DataFrame, means: pd.DataFrame, form: str) -> pd.DataFrame:
     """Put scores and their means in the order of lines: by run, of a ranking by topic.
 
     Both have run_id, query_id, measure, value; means come last, or are the last topic.
     """
-    import pandas as pd
-
     every = pd.concat([table, means], ignore_index=True)
     if form != "ranking":
         return every.sort_values("run_id", kind="stable", ignore_index=True)
@@ -182,7 +177,7 @@ def in_order(table: "pd.DataFrame", means: "pd.DataFrame", form: str) -> "pd.Dat
     return every.drop(columns=places).reset_index(drop=True)
 
 
-def lines(rows: "pd.DataFrame", form: str) -> list[str]:
+def lines(rows: pd.DataFrame, form: str) -> list[str]:
     """Write scores and means, as `in_order` gives them, at full precision."""
     if form == "jsonl":
         named = rows[[*SCORES]].rename(columns={"query_id": "topic_id"})
@@ -230,7 +225,7 @@ def check_suffix(path: Path, form: str) -> None:
         )
 
 
-def check_writable(table: "pd.DataFrame", form: str, where: str) -> None:
+def check_writable(table: pd.DataFrame, form: str, where: str) -> None:
     """Refuse scores whose lines would say something else to whoever reads them.
 
     Raises:
@@ -247,7 +242,7 @@ def check_writable(table: "pd.DataFrame", form: str, where: str) -> None:
         raise DataError(f"lines of {form} would make {change}", where=where, mend=MEND)
 
 
-def lost(table: "pd.DataFrame", form: str, tabbed: bool = False) -> str:
+def lost(table: pd.DataFrame, form: str, tabbed: bool = False) -> str:
     """Describe what a reader of lines would take a name for; empty if for none.
 
     Args:

@@ -154,13 +154,11 @@ def _merged(
     if "probability" in table:
         p = 0.5 + (table["probability"].to_numpy(float)[place] - 0.5) * turned
         one["probability"] = np.where(kind == AGREEING, mean(p), 0.5)
-    lengths = ["length", "other_length"]
-    for name, other in zip(lengths, lengths[::-1], strict=True):
+    lengths = "length", "other_length"
+    for name, other in (lengths, lengths[::-1]):
         if name in table and other in table:
-            length, other_length = (
-                table[c].to_numpy(float)[place] for c in (name, other)
-            )
-            one[name] = mean(np.where(turned > 0, length, other_length))
+            both = (table[c].to_numpy(float)[place] for c in (name, other))
+            one[name] = mean(np.where(turned > 0, *both))
     start = pd.Series(place).groupby(number).idxmin().to_numpy()
     for name in table.columns.difference([*one, "judge", "aspect", "first"]):
         pair = (name, f"other_{name}") if f"other_{name}" in table else (name,) * 2

@@ -25,9 +25,9 @@ from pgcjax.io.schema import (
     PREFERENCES,
     Origin,
     Origins,
-    canonical,
     expect,
     ids,
+    keyed,
     lenient_numbers,
     numbers,
     numbers_or_nan,
@@ -51,7 +51,7 @@ _TABLES = tuple(c for c in CONTAINERS if c != "columns")
 
 
 def read_preferences(
-    source: files.Source | Iterable[files.Source] | Any,
+    source: files.Sources,
     *,
     format: str = "auto",
 ) -> pd.DataFrame:
@@ -86,7 +86,7 @@ def read_preferences(
 
 
 def read_preferences_as_they_come(
-    source: files.Source | Iterable[files.Source] | Any, *, format: str = "auto"
+    source: files.Sources, *, format: str = "auto"
 ) -> PlainTable | pd.DataFrame:
     """Read judgments as `read_preferences`, and of regular files without pandas."""
     if isinstance(source, PlainTable):
@@ -103,7 +103,7 @@ def read_preferences_as_they_come(
 
 
 def read_placed(
-    source: files.Source | Iterable[files.Source] | Any, *, format: str = "auto"
+    source: files.Sources, *, format: str = "auto"
 ) -> tuple[pd.DataFrame, Origins]:
     """Read judgments as `read_preferences`, and where each came from.
 
@@ -231,16 +231,16 @@ def _settled(preferences: pd.DataFrame) -> pd.DataFrame:
 
 def _placed(content: Named | Regular) -> tuple[pd.DataFrame, Origin]:
     """Make a canonical table of a file or table, and say where its rows came from."""
-    if isinstance(content, Regular):
-        content = content.named()
+    if checked := isinstance(content, Regular):
+        content = Named(content.frame.to_pandas(), content.origin)
     frame, origin, counts = content.frame, content.origin, {}
-    if content.checked or _was_read(content):
+    if checked or _was_read(content):
         if origin.unit == "line":
             _tell_options(content)
         first = chosen().columns.get("first", "")
         if first in ("doc_id", "other_doc_id") and "first" not in frame:
             frame = frame.assign(first=frame[first])
-        table = frame if content.checked else _columns(frame, origin)
+        table = frame if checked else _columns(frame, origin)
     else:
         written = bool(content.head) and content.head[0].startswith(HEADER_MARK)
         if laid := lay_out(frame, origin, signed=written):
@@ -344,14 +344,12 @@ def _check_first(table: pd.DataFrame, origin: Origin) -> None:
 
 def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     """Select the columns, and check ids and numbers."""
-    table = canonical(frame, origin, PREFERENCES, (*_OPTIONAL, *_covariates()))
-    table["query_id"] = ids(table["query_id"], origin)
-    table["doc_id"] = ids(table["doc_id"], origin)
-    table["other_doc_id"] = ids(table["other_doc_id"], origin, empty=True)
-    table["preference"] = numbers(table["preference"], "preference", origin)
-    for name in {"judge", "first", "aspect"} & {*table}:
-        # One file may name judges, and another one not.
+    optional = (*_OPTIONAL, *_covariates())
+    table = keyed(frame, origin, PREFERENCES[:2], PREFERENCES[2:], optional)
+    # One file may name judges, and another one not; a document may be judged bad.
+    for name in ("other_doc_id", *({"judge", "first", "aspect"} & {*table})):
         table[name] = ids(table[name], origin, empty=True)
+    table["preference"] = numbers(table["preference"], "preference", origin)
     if "first" in table:
         _check_first(table, origin)
     if "probability" in table:

@@ -43,7 +43,6 @@ class Format:
 
     Attributes:
         name: what a user calls it.
-        width: number of columns.
         layout: the columns, for messages.
         misfit: returns the first row that cannot be of this format, and why, or None.
         parse: returns canonical columns, and the row of each judgment if that changed.
@@ -51,11 +50,15 @@ class Format:
     """
 
     name: str
-    width: int
     layout: str
     misfit: Callable[[pl.DataFrame], Misfit]
     parse: Callable[[pl.DataFrame, Origin], tuple[pl.DataFrame, np.ndarray | None]]
     doubt: Callable[[pl.DataFrame], str] = lambda frame: ""
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.layout.split())
 
 
 def parse_fields(data: bytes, format: str) -> pl.DataFrame | None:
@@ -77,7 +80,7 @@ def read_text(content: Columns | Regular, format: str) -> Named | Regular:
     fit = _recognise(frame, origin) if format == "auto" else FORMATS[format]
     mend = f"Read as {fit.name}; if that is wrong, name the format."
     if isinstance(content, Columns):
-        content.check_width(fit.width, fit.layout, mend)
+        content.check_width(fit.layout, mend)
     if misfit := fit.misfit(frame):
         i, reason = misfit
         raise DataError(
@@ -90,9 +93,8 @@ def read_text(content: Columns | Regular, format: str) -> Named | Regular:
         return replace(content, frame=judged)
     silent = 0
     if places is not None:
-        lines = np.asarray(origin.places)[places] if len(origin.places) else places + 1
         silent = frame["0"].n_unique() - judged["query_id"].n_unique()
-        origin = replace(origin, places=lines)
+        origin = origin.of_rows(places)
         if not (judged["preference"] != 0).any():
             raise DataError(
                 "prefers no document to another: all levels of a subgroup are equal",
@@ -112,8 +114,7 @@ def _usual_rows(content: Columns | Regular) -> tuple[pl.DataFrame, Origin]:
     width = max(dict.fromkeys(widths), key=widths.count)
     usual = [row for row in content.rows if len(row) == width]
     columns = enumerate(zip(*usual, strict=True))
-    places = np.asarray(content.origin.places)[np.array(widths) == width]
-    origin = replace(content.origin, places=places)
+    origin = content.origin.of_rows(np.flatnonzero(np.array(widths) == width))
     return pl.DataFrame({str(n): list(cells) for n, cells in columns}), origin
 
 
@@ -404,21 +405,17 @@ def _trec_qrels_prefs(
 FORMATS = {
     f.name: f
     for f in (
-        Format("clarke", 4, "query doc doc best", _clarke_misfit, _clarke),
-        Format("luo", 3, "query winner loser", lambda frame: None, _luo, _luo_doubt),
-        Format(
-            "jelsas", 4, "query doc doc -2..2", _jelsas_misfit, _jelsas, _qrels_doubt
-        ),
+        Format("clarke", "query doc doc best", _clarke_misfit, _clarke),
+        Format("luo", "query winner loser", lambda frame: None, _luo, _luo_doubt),
+        Format("jelsas", "query doc doc -2..2", _jelsas_misfit, _jelsas, _qrels_doubt),
         Format(
             "trec-prefs",
-            5,
             "query group subgroup doc level",
             _trec_prefs_misfit,
             _trec_prefs,
         ),
         Format(
             "trec-qrels-prefs",
-            4,
             "query group doc level",
             _qrels_prefs_misfit,
             _trec_qrels_prefs,

@@ -278,37 +278,36 @@ def guess_answers(words: Sequence[str], odd: Sequence[str] = ()) -> str:
     if one or other:
         one, other = one or _opposites(other, A), other or _opposites(one, B)
     if one and other and len({*one, *other, *odd}) >= len(words):
-        texts = [f"a={'|'.join(one)}", f"b={'|'.join(other)}"]
-        if odd and any(map(is_code, odd)):
-            texts.append(f"tie={'|'.join(odd)}")
-        elif odd:
-            texts = [f"none={'|'.join(odd)}"]
-        return f"--answers '{','.join(texts)}'"
-    if not odd:
-        return ""
+        if odd and not any(map(is_code, odd)):
+            return _option(none=odd)
+        return _option(a=one, b=other, tie=odd)
     if len(odd) < len(words):
-        return f"--answers 'none={'|'.join(odd)}'"
+        return _option(none=odd)
     if len(odd) == 1:
-        return f"--answers 'a={odd[0]}' or --answers 'b={odd[0]}'"
-    x, y, *ties = odd
-    if not ties:
-        return f"--answers 'a={x},b={y}' or --answers 'a={y},b={x}'"
-    return f"--answers 'a={x},b={y},tie={'|'.join(ties)}'"
+        return f"{_option(a=odd)} or {_option(b=odd)}"
+    one, other, tie = odd[:1], odd[1:2], odd[2:]
+    if tie:
+        return _option(a=one, b=other, tie=tie)
+    return f"{_option(a=one, b=other)} or {_option(a=other, b=one)}"
+
+
+def _option(**meant: Sequence[str]) -> str:
+    """Write the option that says which words mean a, b, a tie or none."""
+    texts = [f"{name}={'|'.join(words)}" for name, words in meant.items() if words]
+    return f"--answers '{','.join(texts)}'" if texts else ""
 
 
 def _by_sign(words: Sequence[str]) -> str:
     """Write both options that read a few numbers, of both signs, as sides."""
     if len(words) > _MOST_SIGNED or not all(map(_NUMBER.fullmatch, words)):
         return ""
-    above, below, zero = (
-        "|".join(w for w in words if np.sign(float(w)) == sign) for sign in (1, -1, 0)
+    above, below, tie = (
+        [w for w in words if np.sign(float(w)) == sign] for sign in (1, -1, 0)
     )
-    tie = f",tie={zero}" if zero else ""
     if not (above and below):
         return ""
-    return " or ".join(
-        f"--answers 'a={a},b={b}{tie}'" for a, b in ((above, below), (below, above))
-    )
+    turned = _option(a=below, b=above, tie=tie)
+    return f"{_option(a=above, b=below, tie=tie)} or {turned}"
 
 
 def _opposites(words: Sequence[str], sign: float) -> list[str]:
@@ -325,10 +324,7 @@ def scale(values: np.ndarray) -> str:
     """Write the option that reads a scale from the first document to the second."""
     points = sorted({float(v) for v in values})
     middle = (points[0] + points[-1]) / 2
-    sides = (
-        ("a", [p for p in points if p < middle]),
-        ("b", [p for p in points if p > middle]),
-        ("tie", [p for p in points if p == middle]),
+    below, above, tie = (
+        [f"{p:g}" for p in points if np.sign(p - middle) == side] for side in (-1, 1, 0)
     )
-    texts = [f"{side}={'|'.join(f'{p:g}' for p in of)}" for side, of in sides if of]
-    return f"--answers '{','.join(texts)}' (a scale)"
+    return f"{_option(a=below, b=above, tie=tie)} (a scale)"

@@ -8,22 +8,21 @@ characters of outputs. The tool draws the order of outputs and does not store it
 baseline against itself is no answer. leaderboard.csv has no preferences.
 """
 
-from __future__ import annotations
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, text_id
 
-from collections.abc import Iterator
-from typing import Any
+_annotations = keys("instruction generator_1 generator_2 preference")
 
-from pgcjax.io.plugin_readers import Content, Reader, text_id
+
+def _is_leaderboard(content: Content) -> bool:
+    return "length_controlled_winrate" in content.head.partition("\n")[0]
 
 
 def _claims(content: Content) -> bool:
-    keys = ("instruction", "generator_1", "generator_2", "preference")
-    named = all(f'"{key}"' in content.head for key in keys)
-    return named or "length_controlled_winrate" in content.head.partition("\n")[0]
+    return _annotations(content) or _is_leaderboard(content)
 
 
-def _read(content: Content) -> Iterator[dict[str, Any]]:
-    if "length_controlled_winrate" in content.head.partition("\n")[0]:
+def _read(content: Content) -> Rows:
+    if _is_leaderboard(content):
         content.refuse(
             "is a leaderboard of AlpacaEval, and holds no preferences",
             "Give annotations.json, which is beside it.",

@@ -9,24 +9,15 @@ arena-hard-weighted`. A game without a verdict is no answer; show_result.py leav
 the other game as well.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 
 _SIGNS = {"A>>B": 2, "A>B": 1, "A=B": 0, "B=A": 0, "A<B": -1, "A<<B": -2}
 _SIGNS |= {"B>>A": -2, "B>A": -1, "B<A": 1, "B<<A": 2}
-_KEYS = ("model", "judge", "games", "score")
 
 
-def _claims(content: Content) -> bool:
-    return all(f'"{key}"' in content.head for key in _KEYS)
-
-
-def _read(content: Content, strong: int) -> Iterator[dict[str, Any]]:
+def _read(content: Content, strong: int) -> Rows:
     for number, row in enumerate(content.rows(), 1):
         category = row.get("category")
         unnamed = f"baseline of {category}" if category else "baseline"
@@ -52,13 +43,9 @@ def _read(content: Content, strong: int) -> Iterator[dict[str, Any]]:
             shown = shown[::-1]
 
 
+_CLAIM = keys("model judge games score")
 READER = (
-    Reader("arena-hard", "preferences", _claims, partial(_read, strong=1)),
-    # By name alone: the same files.
-    Reader(
-        "arena-hard-weighted",
-        "preferences",
-        lambda content: False,
-        partial(_read, strong=3),
-    ),
+    Reader("arena-hard", "preferences", _CLAIM, partial(_read, strong=1)),
+    # The same files, by name alone.
+    Reader("arena-hard-weighted", "preferences", keys(), partial(_read, strong=3)),
 )

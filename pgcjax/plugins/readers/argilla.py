@@ -9,22 +9,20 @@ votes. Where the metadata has the name of a field, its value, such as a model, i
 document. The query is the record, the judge the user, the aspect the question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 from pgcjax.io.votes.header import Header
 
 _RESPONSES = ".responses"
+_NESTED = keys("fields responses")
 _COUNTING = ("submitted", None)  # not those that are a draft, or discarded
 
 
 def _claims(content: Content) -> bool:
-    nested = all(f'"{key}"' in content.head for key in ("fields", "responses"))
-    return nested or f'{_RESPONSES}.users"' in content.head
+    return _NESTED(content) or f'{_RESPONSES}.users"' in content.head
 
 
 def _answers(record: Mapping[str, Any]) -> Iterator[tuple[str, Any, str, bool]]:
@@ -50,7 +48,7 @@ def _ranks(value: Any) -> dict[str, int]:
     return {v["value"]: v.get("rank", i) for i, v in enumerate(named)}
 
 
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     rankings: list[dict[str, Any]] = []
     labels: list[dict[str, Any]] = []
     for record in content.rows():

@@ -8,23 +8,16 @@ second judgment, and which of the two is the copy nobody knows, so what was show
 is not known.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 
 _SIGNS = {1: 1, 2: -1, 0: None, None: None}
 _PASSAGES = ("run_id", "passage_1"), ("run_id2", "passage_2")
 
 
-def _claims(content: Content) -> bool:
-    return all(f'"{key}"' in content.head for key in ("run_id2", "better_passage"))
-
-
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     copies: Counter[tuple[Any, ...]] = Counter()
     for number, row in enumerate(content.rows(), 1):
         better = row["better_passage"]
@@ -50,4 +43,4 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
         }
 
 
-READER = Reader("autojudge", "preferences", _claims, _read)
+READER = Reader("autojudge", "preferences", keys("run_id2 better_passage"), _read)

@@ -8,12 +8,7 @@ hides names and draws the order, so what was shown first is not known. What
 contestants: it is refused.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
-from pgcjax.io.plugin_readers import Content, Reader, text_id
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, text_id, wins
 
 _QUERY = ("query_id", "name", "input")
 _MEND = (
@@ -22,12 +17,7 @@ _MEND = (
 )
 
 
-def _claims(content: Content) -> bool:
-    keys = ("contestants", "winner"), ("winner_counts", "verdicts")
-    return any(all(f'"{key}"' in content.head for key in of) for of in keys)
-
-
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     if '"contestants"' not in content.head:
         content.refuse("names the winner of each test case, and no contestants", _MEND)
     for number, case in enumerate(content.rows(), 1):
@@ -43,15 +33,9 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
                 _MEND,
                 number,
             )
-        best = winner or names[0]  # without a winner, there is no answer
-        for name in names:
-            if name != best:
-                yield {
-                    "query_id": text_id(str(query)),
-                    "doc_id": best,
-                    "other_doc_id": name,
-                    "preference": 1 if winner else None,
-                }
+        best = winner or names[0]
+        yield from wins(text_id(str(query)), best, names, answered=bool(winner))
 
 
-READER = Reader("deepeval", "preferences", _claims, _read)
+_CLAIM = keys("contestants winner", "winner_counts verdicts")
+READER = Reader("deepeval", "preferences", _CLAIM, _read)

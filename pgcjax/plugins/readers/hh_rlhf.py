@@ -7,24 +7,20 @@ of it. Lengths are characters. What was shown first is not known; equal transcri
 no answer.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from os.path import commonprefix
-from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader, text_id
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, text_id
 
+_PAIRS = keys("chosen rejected")
 _TURN = "\n\nAssistant:"
 
 
 def _claims(content: Content) -> bool:
     head = content.head
-    keys = '"chosen"' in head and '"rejected"' in head and '"role"' not in head
-    return keys and r'"\n\nHuman:' in head
+    return _PAIRS(content) and '"role"' not in head and r'"\n\nHuman:' in head
 
 
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     for number, row in enumerate(content.rows(), 1):
         texts = row["chosen"], row["rejected"]
         end = commonprefix(texts).rfind(_TURN)

@@ -9,25 +9,22 @@ answer is, of the model that was evaluated as a judge. The query is the id of th
 sample, unless one is named.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 from pgcjax.io.reading import chosen
 from pgcjax.io.votes.header import of_votes
 
 _GRADES = {"C", "I", "P", "N"}
-_ARCHIVE = "samples/"
+_ARCHIVE, _LOG = "samples/", keys("eval task_id")
 _UNSCORED: dict[str | None, dict[str, Any]] = {None: {"value": None}}  # by an error
 
 
 def _claims(content: Content) -> bool:
-    if any(name.startswith(_ARCHIVE) for name in content.members()):
-        return True
-    return '"eval"' in content.head and '"task_id"' in content.head
+    archived = any(name.startswith(_ARCHIVE) for name in content.members())
+    return archived or _LOG(content)
 
 
 def _samples(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -52,7 +49,7 @@ def _is_grade(value: Any) -> bool:
     return isinstance(value, int | float | None) or str(value) in _GRADES
 
 
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     scored = [
         (model, sample["id"], scorer, score, _metadata(sample) | _metadata(score))
         for model, sample in _samples(content)

@@ -9,16 +9,10 @@ as a word is. The judge is `completed_by`; skipped annotations are no answers. O
 fields are read as those of a table of votes.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader, text_id
-
-
-def _claims(content: Content) -> bool:
-    return all(f'"{key}"' in content.head for key in ("annotations", "completed_by"))
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, text_id
 
 
 def _answer(annotation: Mapping[str, Any]) -> tuple[str | None, list[str]]:
@@ -32,7 +26,7 @@ def _answer(annotation: Mapping[str, Any]) -> tuple[str | None, list[str]]:
     return (choices[0][0] if len(choices) == 1 and choices[0] else None), []
 
 
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     tasks = [*content.rows()]
     answers = [(t["data"], a, *_answer(a)) for t in tasks for a in t["annotations"]]
     sides = next((names for *_, names in answers if names), [])
@@ -56,4 +50,5 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
         }
 
 
-READER = Reader("label-studio", "preferences", _claims, _read)
+_CLAIM = keys("annotations completed_by")
+READER = Reader("label-studio", "preferences", _CLAIM, _read)

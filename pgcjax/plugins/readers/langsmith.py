@@ -10,24 +10,16 @@ else the group, which has one example; the judge is the key of the evaluator. Wh
 shown first is not known.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
-from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 
 _EXAMPLES = ("example_id", "reference_example_id")
 
 
-def _claims(content: Content) -> bool:
-    keys = ("key", "feedback_group_id"), ("key", "scores", "example_id")
-    return any(all(f'"{key}"' in content.head for key in of) for of in keys)
-
-
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     groups: dict[tuple[str, str], dict[Any, float | None]] = defaultdict(dict)
     for number, row in enumerate(content.rows(), 1):
         group = row.get("feedback_group_id") or row.get("example_id")
@@ -58,4 +50,5 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
             yield {"query_id": query, **documents, "preference": sign, "judge": key}
 
 
-READER = Reader("langsmith", "preferences", _claims, _read)
+_CLAIM = keys("key feedback_group_id", "key scores example_id")
+READER = Reader("langsmith", "preferences", _CLAIM, _read)

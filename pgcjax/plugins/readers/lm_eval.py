@@ -6,20 +6,10 @@
 task. That is a table of scores, of one run.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 
 
-def _claims(content: Content) -> bool:
-    keys = ("doc_id", "doc", "arguments", "resps", "filtered_resps")
-    return all(f'"{key}"' in content.head for key in keys)
-
-
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     content.refuse(
         "holds scores of one model, and no preferences",
         "Make a table run_id (the model), query_id (doc_id), measure, value of the "
@@ -28,4 +18,5 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
     yield {}
 
 
-READER = Reader("lm-eval", "preferences", _claims, _read)
+_CLAIM = keys("doc_id doc arguments resps filtered_resps")
+READER = Reader("lm-eval", "preferences", _CLAIM, _read)

@@ -10,20 +10,13 @@ counts of style control are columns of rows, beside the canonical ones. The flat
 of arena-human-preference-55k is read without this reader.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 
-_KEYS = ("model_a", "model_b", "winner", "language")
+_BATTLE = "model_a model_b winner language"
 _MARKS = ("anony", "conv_metadata", "evaluation_session_id")
-
-
-def _claims(content: Content) -> bool:
-    keys = all(f'"{key}"' in content.head for key in _KEYS)
-    return keys and any(f'"{key}"' in content.head for key in _MARKS)
 
 
 def _style(about: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -35,7 +28,7 @@ def _style(about: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             yield f"{name}_{side}", count
 
 
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     for battle in content.rows():
         about = battle.get("conv_metadata") or {}
         ids = [battle[key] for key in ("question_id", "id") if key in battle]
@@ -52,4 +45,5 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
         }
 
 
-READER = Reader("lmarena", "preferences", _claims, _read)
+_CLAIM = keys(*(f"{_BATTLE} {mark}" for mark in _MARKS))
+READER = Reader("lmarena", "preferences", _CLAIM, _read)

@@ -8,19 +8,10 @@ are read without this reader, too, the turn as an aspect, `turn 1`; it adds GPT-
 judge.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 
 
-def _claims(content: Content) -> bool:
-    return False  # by name alone: what the table of layouts refuses is something else
-
-
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     for row in content.rows():
         judge = row["judge"]
         shared = {
@@ -39,4 +30,5 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
             yield shared | names | {"winner": row[game], "first": shown_first}
 
 
-READER = Reader("mt-bench", "preferences", _claims, _read)
+# By name alone: what the table of layouts refuses is something else.
+READER = Reader("mt-bench", "preferences", keys(), _read)

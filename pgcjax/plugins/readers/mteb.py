@@ -6,21 +6,12 @@
 by the model. Subsets and splits are read together where no query is in two of them.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 
 _META = "mteb_model_meta"
 
 
-def _claims(content: Content) -> bool:
-    return f'"{_META}"' in content.head
-
-
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     predictions = content.json()
     model = predictions[_META]["model_name"]
     name = {"run_id": model} if model else {}  # else that of the file
@@ -46,4 +37,4 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
                     yield row | name
 
 
-READER = Reader("mteb", "runs", _claims, _read)
+READER = Reader("mteb", "runs", keys(_META), _read)

@@ -7,22 +7,14 @@ the second of `completion_fns`. Choices of other evals (fact, closedqa, diversit
 battle) grade answers, or compare prompts of one model, and are refused.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, wins
 
 _BEST, _INVALID = "best", "__invalid__"
 
 
-def _claims(content: Content) -> bool:
-    keys = ("spec", "completion_fns", "run_id")
-    return all(f'"{key}"' in content.head for key in keys)
-
-
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     models: list[str] = []
     for event in content.rows():
         if "spec" in event:
@@ -31,14 +23,7 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
             choice = event["data"]["choice"]
             invalid = choice == _INVALID
             best = models[0 if invalid else int(choice) - 1]
-            for other in models:
-                if other != best:
-                    yield {
-                        "query_id": event["sample_id"],
-                        "doc_id": best,
-                        "other_doc_id": other,
-                        "preference": None if invalid else 1,
-                    }
+            yield from wins(event["sample_id"], best, models, answered=not invalid)
 
 
 def _models(spec: dict[str, Any], content: Content) -> list[str]:
@@ -57,4 +42,5 @@ def _models(spec: dict[str, Any], content: Content) -> list[str]:
     return models
 
 
-READER = Reader("openai-evals", "preferences", _claims, _read)
+_CLAIM = keys("spec completion_fns run_id")
+READER = Reader("openai-evals", "preferences", _CLAIM, _read)

@@ -8,22 +8,12 @@ model_b, and is read as a table of votes is. The judge is the name of the annota
 Tables of `phoenix.evals` are read without this reader.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 from pgcjax.io.reading import chosen
 from pgcjax.io.votes.header import of_votes
 
 
-def _claims(content: Content) -> bool:
-    keys = ("example_id", "repetition_number", "reference_output")
-    return all(f'"{key}"' in content.head for key in keys)
-
-
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     for number, run in enumerate(content.rows(), 1):
         parts = [run[key] for key in ("input", "output") if isinstance(run[key], dict)]
         shown = {key: cell for part in parts for key, cell in part.items()}
@@ -41,4 +31,5 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
             yield row
 
 
-READER = Reader("phoenix", "preferences", _claims, _read)
+_CLAIM = keys("example_id repetition_number reference_output")
+READER = Reader("phoenix", "preferences", _CLAIM, _read)

@@ -9,20 +9,13 @@ document is a provider, by its label or id; one that has several prompts is
 the criterion. What was shown first is not known.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, wins
 
 _CHOICE = "select-best"
-
-
-def _claims(content: Content) -> bool:
-    keys = ("evalId", "results"), ("promptIdx", "testIdx")
-    return any(all(f'"{key}"' in content.head for key in of) for of in keys)
 
 
 def _name(provider: Any) -> str:
@@ -33,7 +26,7 @@ def _name(provider: Any) -> str:
     )
 
 
-def _read(content: Content) -> Iterator[dict[str, Any]]:
+def _read(content: Content) -> Rows:
     results = content.json()["results"]["results"]
     columns: dict[str, set[int]] = defaultdict(set)
     for result in results:
@@ -56,15 +49,9 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
         best = [document for document, is_best in chosen.items() if is_best]
         answered = len(best) == 1  # of a failed comparison, none passes
         first = best[0] if answered else next(iter(chosen))
-        for other in chosen:
-            if other != first:
-                yield {
-                    "query_id": test,
-                    "doc_id": first,
-                    "other_doc_id": other,
-                    "preference": 1 if answered else None,
-                    "aspect": criterion,
-                }
+        for row in wins(test, first, chosen, answered=answered):
+            yield row | {"aspect": criterion}
 
 
-READER = Reader("promptfoo", "preferences", _claims, _read)
+_CLAIM = keys("evalId results", "promptIdx testIdx")
+READER = Reader("promptfoo", "preferences", _CLAIM, _read)

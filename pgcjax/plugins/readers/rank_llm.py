@@ -6,30 +6,17 @@ Invocation histories (`write_inference_invocations_history`) name passages by nu
 and the pairwise reranker keeps none: the documents that were compared are unknown.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 
 
-def _claims_run(content: Content) -> bool:
-    return all(f'"{key}"' in content.head for key in ("qid", "candidates", "docid"))
-
-
-def _read_run(content: Content) -> Iterator[dict[str, Any]]:
+def _read_run(content: Content) -> Rows:
     for result in content.rows():
         for rank, candidate in enumerate(result["candidates"], 1):
             query, document = result["query"]["qid"], candidate["docid"]
             yield {"query_id": query, "doc_id": document, "rank": rank}
 
 
-def _claims_history(content: Content) -> bool:
-    return all(f'"{key}"' in content.head for key in ("qid", "invocations_history"))
-
-
-def _read_history(content: Content) -> Iterator[dict[str, Any]]:
+def _read_history(content: Content) -> Rows:
     content.refuse(
         "holds prompts whose passages have numbers and no ids: the documents that "
         "were compared are unknown",
@@ -38,7 +25,8 @@ def _read_history(content: Content) -> Iterator[dict[str, Any]]:
     yield {}
 
 
+_HISTORY = keys("qid invocations_history")
 READER = (
-    Reader("rank-llm", "runs", _claims_run, _read_run),
-    Reader("rank-llm-history", "preferences", _claims_history, _read_history),
+    Reader("rank-llm", "runs", keys("qid candidates docid"), _read_run),
+    Reader("rank-llm-history", "preferences", _HISTORY, _read_history),
 )

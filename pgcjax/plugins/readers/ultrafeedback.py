@@ -10,21 +10,12 @@ named, or else the last messages, by their text; equal scores are a tie. Lengths
 characters of last messages.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
-from pgcjax.io.plugin_readers import Content, Reader, text_id
+from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, text_id
 
 _SCORES = ("score_chosen", "score_rejected"), ("chosen-rating", "rejected-rating")
 
 
-def _claims_pairs(content: Content) -> bool:
-    return all(f'"{key}"' in content.head for key in ("chosen", "rejected", "role"))
-
-
-def _read_pairs(content: Content) -> Iterator[dict[str, Any]]:
+def _read_pairs(content: Content) -> Rows:
     for row in content.rows():
         texts = [row[key][-1]["content"] for key in ("chosen", "rejected")]
         models = [row.get(f"{key}-model") for key in ("chosen", "rejected")]
@@ -42,12 +33,7 @@ def _read_pairs(content: Content) -> Iterator[dict[str, Any]]:
         }
 
 
-def _claims_ratings(content: Content) -> bool:
-    keys = ("instruction", "completions", "fine-grained_score")
-    return all(f'"{key}"' in content.head for key in keys)
-
-
-def _read_ratings(content: Content) -> Iterator[dict[str, Any]]:
+def _read_ratings(content: Content) -> Rows:
     for row in content.rows():
         for completion in row["completions"]:
             yield {
@@ -57,7 +43,9 @@ def _read_ratings(content: Content) -> Iterator[dict[str, Any]]:
             }
 
 
+_PAIRS = keys("chosen rejected role")
+_RATINGS = keys("instruction completions fine-grained_score")
 READER = (
-    Reader("ultrafeedback", "preferences", _claims_pairs, _read_pairs),
-    Reader("ultrafeedback-ratings", "qrels", _claims_ratings, _read_ratings),
+    Reader("ultrafeedback", "preferences", _PAIRS, _read_pairs),
+    Reader("ultrafeedback-ratings", "qrels", _RATINGS, _read_ratings),
 )
