@@ -10,7 +10,7 @@ one is a single maximum. No field can borrow from its neighbour: what is subtrac
 part of what is there. Removing a vertex flips its own sign: it is gone.
 """
 
-from jaxtyping import Bool, Int, Int32, Int64
+from jaxtyping import Bool, Int, Int32, Int64, Integer
 
 from pgcjax.kernels import ABSENT
 from pgcjax.later import Array, jax, jnp
@@ -145,6 +145,20 @@ def runs_by_place(
     tables = jax.lax.fori_loop(jnp.int32(0), jnp.int32(runs), put, tables)
     order, inverse, rank = (table.reshape(runs, -1) for table in tables)
     return order, inverse, rank
+
+
+def rows_and_words(
+    edges: Integer[Array, "n n"],
+) -> tuple[Int32[Array, "n n"], Int32[Array, " n"]]:
+    """Compute the rows and words of a graph, as of `peeled_overlap`.
+
+    Args:
+        edges: `edges[u, v]` judgments prefer u to v, of any integer type: a device is
+            sent these, as bytes where that is enough, and neither rows nor words.
+    """
+    edges = edges.astype(jnp.int32)
+    rows = (edges.T << OUT) + (edges << IN)
+    return rows, jnp.sum(rows, axis=0, dtype=jnp.int32)
 
 
 def removing(

@@ -162,8 +162,8 @@ def test_what_a_job_sends():
     """Graphs once for both chunks of runs; and the page has what is counted."""
     count = gpu_bytes.sent(3, 12, 11, chunk=7)
     assert count["chunks"] == 2 and count["calls"] == 2
-    assert count["lists"] == 2 * 4 * 2**16  # the least room, of 16 bits twice
-    of_graphs = 4 * (16 * (16 * 4 + 4 + 1) + 4)  # rows, words, masks and sizes
+    assert count["lists"] == 2 * 3 * 2**16  # the least room: a vertex below 256, a rank
+    of_graphs = 4 * (16 * (16 + 1) + 4)  # counts, masks and sizes
     assert count["graphs"] == of_graphs + 2 * 8 * 1001
     assert gpu_bytes.row(*gpu_bytes.JOBS[1]) in (DOCS / "gpu.md").read_text()
 
