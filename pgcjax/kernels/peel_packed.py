@@ -24,7 +24,7 @@ UNROLLED = 4
 """Steps of a turn of a loop of as many steps as a graph has room for, as on a GPU.
 
 XLA makes one launch of each, in which it takes the rows of the steps before again from
-words that it writes once a turn; and four more of a turn. The more steps, the fewer
+words that it writes once a turn; and three more of a turn. The more steps, the fewer
 launches, and the more rows.
 """
 
@@ -69,26 +69,55 @@ def peeled_overlap(
     depth = weights.shape[-1] - 1
     last = jnp.sum(where, dtype=jnp.int32) - 1
     rows = removing(rows, where=where)
-    carried = isinstance(steps, int)  # else on a CPU, where that takes longer
+    word = jnp.where(where, words + order, -1)
+    if isinstance(steps, int):
+        place, is_sink = next_place(placed_keys(word, rows, inverse, steps), len(word))
+        behind = jnp.cumsum(is_sink, dtype=jnp.int32)
+        i = jnp.arange(steps, dtype=jnp.int32)
+        ideal = jnp.where(is_sink, last - behind + 1, i - behind)
+        lower = jnp.minimum(jnp.maximum(_at(ranks, place), ideal), depth)
+        return jnp.sum(_at(weights, jnp.where(i <= last, lower, depth)))
 
     def step(i, state: tuple) -> tuple:
-        word, best, back, total = state
-        key = best if carried else best_key(word)
-        place, is_sink = next_place(key, word.shape[-1])
+        word, back, total = state
+        place, is_sink = next_place(best_key(word), len(word))
         # What is not behind is in front: i steps placed i vertices.
         ideal = jnp.where(is_sink, back, back - last + i)
         lower = jnp.minimum(jnp.maximum(_at(ranks, place), ideal), depth)
         # Steps after the last vertex place any: they add weights[depth], which is 0.
         gain = _at(weights, jnp.where(i <= last, lower, depth))
         word = word - _at(rows, _at(inverse, place))
-        back = back - is_sink.astype(back.dtype)
-        best = best_key(word) if carried else None
-        return word, best, back, total + gain
+        return word, back - is_sink.astype(back.dtype), total + gain
 
-    start = jnp.where(where, words + order, -1)
-    state = (start, best_key(start) if carried else None, last, jnp.int64(0))
-    unroll = UNROLLED if carried else None
-    return jax.lax.fori_loop(0, steps, step, state, unroll=unroll)[3]
+    return jax.lax.fori_loop(0, steps, step, (word, last, jnp.int64(0)))[2]
+
+
+def placed_keys(
+    word: Int32[Array, " n"],
+    rows: Int32[Array, "n n"],
+    inverse: Int32[Array, " places"],
+    steps: int,
+) -> Int32[Array, " steps"]:
+    """Compute the key of the vertex that each of a known number of steps places.
+
+    A GPU takes the maximum where it makes the words of a step, in one launch. All else
+    is computed of all keys at once, by who calls.
+
+    Args:
+        word: of each vertex, with its place; -1 of others.
+        rows: as of `removing`.
+        inverse: the vertex at each place.
+        steps: number of vertices; what is placed after the last one is any.
+    """
+
+    def step(state: tuple, _) -> tuple[tuple, Array]:
+        word, best = state
+        place, _ = next_place(best, len(word))
+        word = word - _at(rows, _at(inverse, place))
+        return (word, best_key(word)), best
+
+    state = word, best_key(word)
+    return jax.lax.scan(step, state, None, length=steps, unroll=UNROLLED)[1]
 
 
 def runs_by_place(
@@ -170,11 +199,7 @@ def removing(
 
 
 def best_key(word: Int32[Array, " n"]) -> Int32[Array, ""]:
-    """Return the greatest key: that of the next vertex.
-
-    Loops of a known number of steps carry it beside the words: a GPU takes the maximum
-    where it makes the words of a step, in one launch.
-    """
+    """Return the greatest key: that of the next vertex."""
     return jax.lax.platform_dependent(key_of(word), cpu=_by_halves, default=_at_once)
 
 
@@ -209,7 +234,7 @@ def key_of(word: Int32[Array, "*n"]) -> Int32[Array, "*n"]:
     return jnp.where(out == 0, SINK + place, key)
 
 
-def _at(array: Array, place: Int32[Array, ""]) -> Array:
+def _at(array: Array, place: Int32[Array, "*places"]) -> Array:
     """Return what is at a place. There is one: to look after that takes as long."""
     element = jnp.asarray(array).at[place]
     return element.get(mode="promise_in_bounds", wrap_negative_indices=False)

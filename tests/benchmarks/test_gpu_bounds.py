@@ -104,6 +104,27 @@ def peeled(registers: int = 80, threads: int = 32) -> Launch:
     return Launch("_peel", 1, 13_200, threads, *[335_000_000] * 2, 0.0, code)
 
 
+def test_an_update_in_place_writes_its_slices():
+    text = """
+%put (param_0.1: s32[90,8], param_1.1: s32[2,8], param_2: s32[]) -> s32[90,8] {
+  %param_0.1 = s32[90,8]{1,0} parameter(0)
+  %param_1.1 = s32[2,8]{1,0} parameter(1)
+  %param_2 = s32[] parameter(2)
+  %one = s32[90,8]{1,0} dynamic-update-slice(%param_0.1, %param_1.1, %param_2)
+  ROOT %two = s32[90,8]{1,0} dynamic-update-slice(%one, %param_1.1, %param_2)
+}
+
+ENTRY %main (a: s32[90,8], b: s32[2,8], c: s32[]) -> s32[90,8] {
+  %a = s32[90,8]{1,0} parameter(0)
+  %b = s32[2,8]{1,0} parameter(1)
+  %c = s32[] parameter(2)
+  ROOT %fusion = s32[90,8]{1,0} fusion(%a, %b, %c), kind=kLoop, calls=%put
+}
+"""
+    [put] = launches_of(text, {}, {})
+    assert put.bytes == put.cached == 2 * 64 + 64 + 4  # two slices of one, and where
+
+
 def test_how_many_warps_fit():
     assert [gpu_compiled.resident(peeled(n)) for n in (16, 80, 81, 255)] == [
         *(32, 24, 20, 8)
