@@ -70,24 +70,27 @@ def peeled_overlap(
     last = jnp.sum(where, dtype=jnp.int32) - 1
     rows = removing(rows, where=where)
     word = jnp.where(where, words + order, -1)
+
+    def gain(i: Array, place: Array, ideal: Array) -> Array:
+        lower = jnp.minimum(jnp.maximum(_at(ranks, place), ideal), depth)
+        # Steps after the last vertex place any: they add weights[depth], which is 0.
+        return _at(weights, jnp.where(i <= last, lower, depth))
+
     if isinstance(steps, int):
         place, is_sink = next_place(placed_keys(word, rows, inverse, steps), len(word))
         behind = jnp.cumsum(is_sink, dtype=jnp.int32)
         i = jnp.arange(steps, dtype=jnp.int32)
         ideal = jnp.where(is_sink, last - behind + 1, i - behind)
-        lower = jnp.minimum(jnp.maximum(_at(ranks, place), ideal), depth)
-        return jnp.sum(_at(weights, jnp.where(i <= last, lower, depth)))
+        return jnp.sum(gain(i, place, ideal))
 
     def step(i, state: tuple) -> tuple:
         word, back, total = state
         place, is_sink = next_place(best_key(word), len(word))
         # What is not behind is in front: i steps placed i vertices.
         ideal = jnp.where(is_sink, back, back - last + i)
-        lower = jnp.minimum(jnp.maximum(_at(ranks, place), ideal), depth)
-        # Steps after the last vertex place any: they add weights[depth], which is 0.
-        gain = _at(weights, jnp.where(i <= last, lower, depth))
         word = word - _at(rows, _at(inverse, place))
-        return word, back - is_sink.astype(back.dtype), total + gain
+        back = back - is_sink.astype(back.dtype)
+        return word, back, total + gain(i, place, ideal)
 
     return jax.lax.fori_loop(0, steps, step, (word, last, jnp.int64(0)))[2]
 
