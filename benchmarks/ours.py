@@ -16,7 +16,7 @@ from pgcjax.kernels.rbo import rank_weights
 from pgcjax.runtime.loop import pool
 from pgcjax.tensors.flat_runs import Documents, FlatRuns, Retrieved
 from pgcjax.tensors.graphs import Graph
-from pgcjax.tensors.padding import lengthened, list_room
+from pgcjax.tensors.padding import lengthened, list_room, sent_type
 
 __all__ = [
     "ABSENT",
@@ -436,13 +436,15 @@ def flat_runs(
         count: number of documents `[queries, runs]`.
         longest: number of documents of the largest query.
         room: least length of the lists.
-        narrow: whether 16 bits hold values and ranks.
+        narrow: whether values and ranks are sent to a device.
     """
     count = count.astype(np.int32)
     first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
     room = max(room, list_room(len(value), longest, sent=narrow))
-    dtype = np.uint16 if narrow else np.int32
-    both = (lengthened(x.astype(dtype), room) for x in (value, rank))
+    both = (
+        lengthened(x.astype(sent_type(x.max(initial=0)) if narrow else np.int32), room)
+        for x in (value, rank)
+    )
     return FlatRuns(Documents(*both), first, count, np.array([0, count.shape[1]]))
 
 

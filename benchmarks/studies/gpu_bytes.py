@@ -43,7 +43,8 @@ def sent(queries: int, runs: int, n: int, chunk: int = 0) -> Counter[str]:
 
     def counted(arrays: Any, where: Any = None) -> Any:
         for x in jax.tree.leaves(arrays):
-            kind = "lists" if x.dtype == np.uint16 else "graphs"
+            is_list = x.ndim == 1 and x.dtype.itemsize <= 2  # unlike weights
+            kind = "lists" if is_list else "graphs"
             count[kind] += x.nbytes * isinstance(x, np.ndarray)
         return put(arrays, where)
 

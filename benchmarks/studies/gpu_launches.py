@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 _BYTES = {"pred": 1, "s8": 1, "u8": 1, "s16": 2, "u16": 2, "s32": 4, "u32": 4}
 _BYTES |= {"f32": 4, "f64": 8, "s64": 8, "u64": 8, "f16": 2, "bf16": 2}
+_UPDATE = "dynamic-update-slice"  # in place, as the first operand is not read again
 _NOTHING = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "iota"}
 
 
@@ -179,8 +180,8 @@ def _moved(
     each: _Instruction, types: Mapping[str, str], every: Mapping[str, list]
 ) -> tuple[int, int]:
     """Count the bytes that an instruction reads and writes: of memory, and of L2."""
-    memory = cache = _size(each.type)
     inner = re.search(r"calls=%([\w.-]+)", each.rest)
+    memory = cache = _written(each, every[inner[1]] if inner else [])
     for i, operand in enumerate(each.operands):
         whole = taken = _size(types.get(operand, ""))
         if inner and each.op == "fusion":
@@ -189,12 +190,23 @@ def _moved(
     return memory, cache
 
 
+def _written(each: _Instruction, inside: list[_Instruction]) -> int:
+    """Count what an instruction writes: of an array updated in place, the slices."""
+    updates = [x for x in inside if x.op == _UPDATE]
+    if not any(x.type == each.type for x in updates):
+        return _size(each.type)
+    types = {x.name: x.type for x in inside}
+    return sum(_size(types[x.operands[1]]) for x in updates)
+
+
 def _taken(inside: list[_Instruction], number: int, whole: int) -> int:
     """Count what a fusion reads of an argument: of a gather, what it takes."""
     starts = f"param_{number}.", f"param_{number}_"
     named = (x.name for x in inside if x.op == "parameter")
     own = next((x for x in named if f"{x}.".startswith(starts)), None)
     users = [x for x in inside if own in x.operands]
+    if users and all(x.op == _UPDATE and x.operands[0] == own for x in users):
+        return 0
     if not users or any(
         x.op not in ("gather", "dynamic-slice") or x.operands[0] != own for x in users
     ):

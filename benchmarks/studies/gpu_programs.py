@@ -18,7 +18,10 @@ TRITON, XLA = "peel, Triton", "peel, XLA"
 
 
 class Row(NamedTuple):
-    """What is to be compiled: as of `Compiled`; `make` gives program and arguments."""
+    """What is to be compiled: as of `Compiled`; `make` gives program and arguments.
+
+    XLA peels in loops of launches; a loop in one of its kernels has few turns.
+    """
 
     row: str
     shape: str
@@ -34,7 +37,7 @@ def peels(queries: int, runs: int, n: int, shape: str) -> Iterator[Row]:
     each = min(8, 1 << (fit.bit_length() - 1))
     make = partial(_triton, queries, runs, n)
     yield Row(TRITON, shape, pairs, n, each, make)
-    yield Row(XLA, shape, pairs, n, 0, partial(_packed, queries, runs, n))
+    yield Row(XLA, shape, pairs, 1, 0, partial(_packed, queries, runs, n))
 
 
 def rows() -> Iterator[Row]:
@@ -62,7 +65,7 @@ def rows() -> Iterator[Row]:
             f"{count} × {queries} × 64, N = {n}",
             partial(_replicates, queries, n),
         )
-        yield Row("replicates", shape, 64 * count * queries, n, 0, make)
+        yield Row("replicates", shape, 64 * count * queries, 1, 0, make)
 
 
 def _of(*shape: int, dtype: Any = np.int32) -> Any:

@@ -33,10 +33,10 @@ from pgcjax.kernels import peel, peel_levels, peel_packed
 from pgcjax.later import Array, jax
 from pgcjax.runtime.devices import default_backend, is_host
 from pgcjax.tensors import adjacency
-from pgcjax.tensors.adjacency import Form, FormedGraph
+from pgcjax.tensors.adjacency import Form, FormedGraph, PackedGraphs, WideGraphs
 from pgcjax.tensors.flat_runs import RunRanks, Where, by_place, by_vertex
 from pgcjax.tensors.graphs import Graph
-from pgcjax.tensors.padding import padded_size
+from pgcjax.tensors.padding import padded_size, sent_type
 
 if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
@@ -158,9 +158,8 @@ class PeelGraphs:
             ready: Any = adjacency.of_levels([f.level for f in formed], form.size)
         else:
             graphs = [self.graphs[query] for query in queries]
-            lay_out = adjacency.packed if form.name == "packed" else adjacency.wide
             vertices = np.array([len(graph) for graph in graphs], np.int32)
-            ready = lay_out(graphs, form.size), vertices
+            ready = _laid_out(graphs, form), vertices
         if (nbytes := _nbytes(ready)) <= self._left:
             self._left -= nbytes
             self._ready[key] = ready
@@ -249,6 +248,16 @@ class PeelTiles(TileBatch):
         leave_out(_launch(size), size.size, error)
 
 
+def _laid_out(graphs: Sequence[Graph], form: Form) -> PackedGraphs | WideGraphs:
+    """Lay graphs out; of those that are packed on a GPU, counts are sent there."""
+    if form.name == "packed" and default_backend() == "cpu":
+        return adjacency.packed(graphs, form.size)
+    edges, where = adjacency.wide(graphs, form.size)
+    if form.name == "packed":
+        edges = edges.astype(sent_type(int(edges.max())))
+    return WideGraphs(edges, where)
+
+
 def _nbytes(arrays: Any) -> int:
     return sum(array.nbytes for array in jax.tree.leaves(arrays))
 
@@ -265,6 +274,15 @@ def bytes_of(form: Form) -> tuple[int, int]:
         return 4 * form.size, _PER_LEVELS
     # Three int32 arrays, and as much again on the way.
     return 4 * form.size * form.size, 48 * form.size
+
+
+def _in_words(graph: Any) -> Any:
+    """Pack a graph that was sent as counts."""
+    if isinstance(graph, PackedGraphs):
+        return graph
+    rows, words = peel_packed.rows_and_words(graph.edges)
+    packed: Any = PackedGraphs  # whose arrays are JAX's here
+    return packed(rows, words, graph.where)
 
 
 @cache
@@ -285,6 +303,7 @@ def peel_program(form: Form, longest: int, launch: str = "xla") -> QueryProgram:
 
     def packed(query: Any, runs: Where, shared: Any) -> Array:
         (graph, vertices), (documents, weights) = query, shared
+        graph = _in_words(graph)
         if not longest and form.size <= peel_packed.MOST_LISTED:
             lists = documents.value, documents.rank, runs.first, runs.count
             places = RunRanks(*peel_packed.runs_by_place(*lists, form.size))
@@ -300,6 +319,7 @@ def peel_program(form: Form, longest: int, launch: str = "xla") -> QueryProgram:
 
     def in_one_launch(query: Any, runs: Where, shared: Any) -> Array:
         (graph, vertices), (documents, weights) = query, shared
+        graph = _in_words(graph)
         places = by_place(documents, runs, form.size)
         arrays: Any = graph.rows, graph.words, *places, vertices, weights
         statics = {"where": graph.where, "interpret": is_interpreted()}

@@ -56,7 +56,9 @@ class PlainTable:
 
     def in_pandas(self) -> pd.DataFrame:
         """Return the DataFrame that the exact reader makes of the same files."""
-        table = self.frame.to_pandas()
+        # Other threads may read the frame, which polars up to 1.40 locks for as long as
+        # pandas takes its columns; a clone has them without a copy.
+        table = self.frame.clone().to_pandas()
         table.attrs = dict(self.attrs)
         return table
 

@@ -11,9 +11,9 @@ from jaxtyping import Bool, Int, Int32, Int64
 
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.peel import ideal_ranks
-from pgcjax.kernels.peel_packed import UNROLLED, best_key, next_place, removing
+from pgcjax.kernels.peel_packed import next_place, placed_keys, removing
 from pgcjax.kernels.rbo import overlap
-from pgcjax.later import Array, jax, jnp
+from pgcjax.later import Array, jnp
 
 
 def list_ranks(
@@ -64,8 +64,7 @@ def packed_overlap(
 ) -> Int64[Array, ""]:
     """Compute `peeled_overlap` by the words of `peel_packed.peeled_overlap`.
 
-    A list with ties needs the whole ideal ranking: here each step writes the key of
-    what it placed, and the overlap is added at the end.
+    A list with ties needs the whole ideal ranking.
 
     Args:
         rows: `rows[u]` is what removing u takes from every other word.
@@ -80,16 +79,8 @@ def packed_overlap(
     last = jnp.sum(where, dtype=jnp.int32) - 1
     rows = removing(rows, where=where)
 
-    def step(state: tuple, _) -> tuple[tuple, Array]:
-        word, best = state
-        at, _ = next_place(best, n)
-        word = word - rows[inverse[at]]
-        return (word, best_key(word)), best
-
-    word = jnp.where(where, words + place, -1)
-    state = (word, best_key(word))
-    _, bests = jax.lax.scan(step, state, None, length=n, unroll=UNROLLED)
-    at, is_sink = next_place(bests, n)  # padding at the end, which is in no grid
+    keys = placed_keys(jnp.where(where, words + place, -1), rows, inverse, n)
+    at, is_sink = next_place(keys, n)  # padding at the end, which is in no grid
     behind = jnp.cumsum(is_sink, dtype=jnp.int32)
     i = jnp.arange(n, dtype=jnp.int32)
     ideals = jnp.where(is_sink, last - behind + 1, i - behind)

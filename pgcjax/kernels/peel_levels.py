@@ -4,8 +4,11 @@ from jaxtyping import Int, Int32, Int64
 
 from pgcjax.later import Array, jax, jnp
 
-MOST_AT_ONCE = 64
-"""Steps that a GPU takes at once, if their number is known; more go by a loop."""
+BLOCK = 32
+"""Steps of a turn, if their number is known: a GPU launches its kernels at each turn.
+
+With 16 there are twice as many launches, and with 64 twice as many comparisons.
+"""
 
 
 def levelled_overlap(
@@ -16,7 +19,6 @@ def levelled_overlap(
     count: Int32[Array, " runs"],
     steps: Int[Array, ""] | int,
     weights: Int64[Array, " depth_plus_1"],
-    of_vertex: Int32[Array, " n"] | None = None,
 ) -> Int64[Array, " runs"]:
     """Add up RBO weights of each run and the ideal ranking nearest to it.
 
@@ -25,7 +27,7 @@ def levelled_overlap(
     all documents of better levels and those of its own that the run ranks before it.
     All runs of a query at once: in step i, each takes its i-th document, which is in
     the list of all of them. A processor computes runs side by side, but not levels.
-    A known small number of steps is taken at once, as a GPU starts a loop at each step.
+    Steps whose number is known, as on a GPU, are taken in blocks: see `BLOCK`.
 
     Args:
         starts: number of documents of better levels, for each level.
@@ -34,31 +36,22 @@ def levelled_overlap(
         ranks: its rank in the run.
         first: where the documents of each run begin in that list.
         count: how many there are.
-        steps: the largest count; more are harmless. See `MOST_AT_ONCE`.
+        steps: the largest count; more are harmless.
         weights: from `rbo.rank_weights`.
-        of_vertex: level of each vertex; then `level` has vertices in place of levels.
 
     Source: the ideal ranking of compatibility (Clarke, Smucker and Vtyurina 2020),
     which is Greedy PGC's on the graph with an edge for each pair of unequal levels.
     """
     depth = weights.shape[-1] - 1
 
-    def ith(i: Array, first: Array) -> tuple[Array, Array]:
-        at = jnp.minimum(first + i, level.shape[-1] - 1)
-        here = level[at]
-        if of_vertex is None:
-            return here, ranks[at]
-        return of_vertex.at[here].get(mode="clip"), ranks[at]
-
-    if isinstance(steps, int) and steps <= MOST_AT_ONCE:
-        i = jnp.arange(steps, dtype=jnp.int32)
-        return _at_once(starts, *ith(i, first[:, None]), count, weights)
+    if isinstance(steps, int):
+        return _in_blocks(starts, level, ranks, first, count, steps, weights)
     levels = jnp.arange(starts.shape[-1], dtype=jnp.int32)[:, None]
 
     def step(i, state: tuple) -> tuple:
         open_places, total = state
         there = i < count
-        here, rank = ith(i, first)
+        here, rank = _documents(level, ranks, first + i)
         own_level = levels == jnp.where(there, here, -1)[None, :]
         ideal = jnp.sum(jnp.where(own_level, open_places, 0), axis=0, dtype=jnp.int32)
         lower = jnp.where(there, jnp.maximum(rank, ideal), depth)
@@ -70,17 +63,46 @@ def levelled_overlap(
     return jax.lax.fori_loop(0, steps, step, state)[1]
 
 
-def _at_once(
+def _documents(
+    level: Int32[Array, " k"], ranks: Int32[Array, " k"], at: Int32[Array, "*shape"]
+) -> tuple[Int32[Array, "*shape"], Int32[Array, "*shape"]]:
+    """Return level and rank of documents of the list; behind it, of its last one."""
+    at = jnp.minimum(at, level.shape[-1] - 1)
+    return level[at], ranks[at]
+
+
+def _in_blocks(
     starts: Int32[Array, " levels"],
-    level: Int32[Array, "runs steps"],
-    rank: Int32[Array, "runs steps"],
+    level: Int32[Array, " k"],
+    ranks: Int32[Array, " k"],
+    first: Int32[Array, " runs"],
     count: Int32[Array, " runs"],
+    steps: int,
     weights: Int64[Array, " depth_plus_1"],
 ) -> Int64[Array, " runs"]:
-    """Add up the weights of all steps, whose documents are in the order of runs."""
-    depth, i = weights.shape[-1] - 1, jnp.arange(level.shape[1], dtype=jnp.int32)
-    same = (level[:, :, None] == level[:, None, :]) & (i[:, None] > i)
-    ideal = jnp.sum(same, axis=2, dtype=jnp.int32)
-    ideal += starts.at[level].get(mode="clip")
-    lower = jnp.minimum(jnp.maximum(rank, ideal), depth)
-    return jnp.sum(weights[jnp.where(i < count[:, None], lower, depth)], axis=1)
+    """Compute `levelled_overlap`, several steps a turn."""
+    depth, width = weights.shape[-1] - 1, min(BLOCK, steps)
+    place = jnp.arange(width, dtype=jnp.int32)
+
+    def turn(number, state: tuple) -> tuple:
+        open_places, total = state
+        i = number * width + place
+        here, rank = _documents(level, ranks, first[:, None] + i)
+        there = i < count[:, None]
+        ideal = open_places.at[row, here].get(mode="clip")
+        # A sum of terms: XLA reduces an axis as short as a block in a kernel whose
+        # registers spill.
+        for earlier in range(width):
+            same = here[:, earlier : earlier + 1] == here
+            ideal += (same & (earlier < place)).astype(jnp.int32)
+        left = open_places.at[row, here].add(there.astype(jnp.int32), mode="drop")
+        lower = jnp.minimum(jnp.maximum(rank, ideal), depth)
+        gain = weights[jnp.where(there, lower, depth)]
+        return left, total + jnp.sum(gain, axis=1)
+
+    runs = len(first)
+    row = jnp.arange(runs)[:, None]
+    open_places = jnp.broadcast_to(starts, (runs, len(starts)))
+    state = open_places, jnp.zeros(runs, jnp.int64)
+    turns = -(-steps // width)
+    return jax.lax.fori_loop(0, turns, turn, state)[1]

@@ -10,7 +10,7 @@ one is a single maximum. No field can borrow from its neighbour: what is subtrac
 part of what is there. Removing a vertex flips its own sign: it is gone.
 """
 
-from jaxtyping import Bool, Int, Int32, Int64
+from jaxtyping import Bool, Int, Int32, Int64, Integer
 
 from pgcjax.kernels import ABSENT
 from pgcjax.later import Array, jax, jnp
@@ -24,7 +24,7 @@ UNROLLED = 4
 """Steps of a turn of a loop of as many steps as a graph has room for, as on a GPU.
 
 XLA makes one launch of each, in which it takes the rows of the steps before again from
-words that it writes once a turn; and four more of a turn. The more steps, the fewer
+words that it writes once a turn; and three more of a turn. The more steps, the fewer
 launches, and the more rows.
 """
 
@@ -69,26 +69,58 @@ def peeled_overlap(
     depth = weights.shape[-1] - 1
     last = jnp.sum(where, dtype=jnp.int32) - 1
     rows = removing(rows, where=where)
-    carried = isinstance(steps, int)  # else on a CPU, where that takes longer
+    word = jnp.where(where, words + order, -1)
 
-    def step(i, state: tuple) -> tuple:
-        word, best, back, total = state
-        key = best if carried else best_key(word)
-        place, is_sink = next_place(key, word.shape[-1])
-        # What is not behind is in front: i steps placed i vertices.
-        ideal = jnp.where(is_sink, back, back - last + i)
+    def gain(i: Array, place: Array, ideal: Array) -> Array:
         lower = jnp.minimum(jnp.maximum(_at(ranks, place), ideal), depth)
         # Steps after the last vertex place any: they add weights[depth], which is 0.
-        gain = _at(weights, jnp.where(i <= last, lower, depth))
+        return _at(weights, jnp.where(i <= last, lower, depth))
+
+    if isinstance(steps, int):
+        place, is_sink = next_place(placed_keys(word, rows, inverse, steps), len(word))
+        behind = jnp.cumsum(is_sink, dtype=jnp.int32)
+        i = jnp.arange(steps, dtype=jnp.int32)
+        ideal = jnp.where(is_sink, last - behind + 1, i - behind)
+        return jnp.sum(gain(i, place, ideal))
+
+    def step(i, state: tuple) -> tuple:
+        word, back, total = state
+        place, is_sink = next_place(best_key(word), len(word))
+        # What is not behind is in front: i steps placed i vertices.
+        ideal = jnp.where(is_sink, back, back - last + i)
         word = word - _at(rows, _at(inverse, place))
         back = back - is_sink.astype(back.dtype)
-        best = best_key(word) if carried else None
-        return word, best, back, total + gain
+        return word, back, total + gain(i, place, ideal)
 
-    start = jnp.where(where, words + order, -1)
-    state = (start, best_key(start) if carried else None, last, jnp.int64(0))
-    unroll = UNROLLED if carried else None
-    return jax.lax.fori_loop(0, steps, step, state, unroll=unroll)[3]
+    return jax.lax.fori_loop(0, steps, step, (word, last, jnp.int64(0)))[2]
+
+
+def placed_keys(
+    word: Int32[Array, " n"],
+    rows: Int32[Array, "n n"],
+    inverse: Int32[Array, " places"],
+    steps: int,
+) -> Int32[Array, " steps"]:
+    """Compute the key of the vertex that each of a known number of steps places.
+
+    A GPU takes the maximum where it makes the words of a step, in one launch. All else
+    is computed of all keys at once, by who calls.
+
+    Args:
+        word: of each vertex, with its place; -1 of others.
+        rows: as of `removing`.
+        inverse: the vertex at each place.
+        steps: number of vertices; what is placed after the last one is any.
+    """
+
+    def step(state: tuple, _) -> tuple[tuple, Array]:
+        word, best = state
+        place, _ = next_place(best, len(word))
+        word = word - _at(rows, _at(inverse, place))
+        return (word, best_key(word)), best
+
+    state = word, best_key(word)
+    return jax.lax.scan(step, state, None, length=steps, unroll=UNROLLED)[1]
 
 
 def runs_by_place(
@@ -147,6 +179,20 @@ def runs_by_place(
     return order, inverse, rank
 
 
+def rows_and_words(
+    edges: Integer[Array, "n n"],
+) -> tuple[Int32[Array, "n n"], Int32[Array, " n"]]:
+    """Compute the rows and words of a graph, as of `peeled_overlap`.
+
+    Args:
+        edges: `edges[u, v]` judgments prefer u to v, of any integer type: a device is
+            sent these, as bytes where that is enough, and neither rows nor words.
+    """
+    edges = edges.astype(jnp.int32)
+    rows = (edges.T << OUT) + (edges << IN)
+    return rows, jnp.sum(rows, axis=0, dtype=jnp.int32)
+
+
 def removing(
     rows: Int32[Array, "n n"], *, where: Bool[Array, " n"]
 ) -> Int32[Array, "n n"]:
@@ -156,11 +202,7 @@ def removing(
 
 
 def best_key(word: Int32[Array, " n"]) -> Int32[Array, ""]:
-    """Return the greatest key: that of the next vertex.
-
-    Loops of a known number of steps carry it beside the words: a GPU takes the maximum
-    where it makes the words of a step, in one launch.
-    """
+    """Return the greatest key: that of the next vertex."""
     return jax.lax.platform_dependent(key_of(word), cpu=_by_halves, default=_at_once)
 
 
@@ -195,7 +237,7 @@ def key_of(word: Int32[Array, "*n"]) -> Int32[Array, "*n"]:
     return jnp.where(out == 0, SINK + place, key)
 
 
-def _at(array: Array, place: Int32[Array, ""]) -> Array:
+def _at(array: Array, place: Int32[Array, "*places"]) -> Array:
     """Return what is at a place. There is one: to look after that takes as long."""
     element = jnp.asarray(array).at[place]
     return element.get(mode="promise_in_bounds", wrap_negative_indices=False)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Int32, Int64
+from jaxtyping import Bool, Int32, Int64, Integer
 
 from pgcjax.kernels import peel_packed
 from pgcjax.tensors.graphs import MOST_DEGREE, Graph, dense
@@ -39,7 +39,7 @@ class WideGraphs(NamedTuple):
         where: True for vertices.
     """
 
-    edges: Int32[np.ndarray, "*queries n n"]
+    edges: Integer[np.ndarray, "*queries n n"]
     where: Bool[np.ndarray, "*queries n"]
 
 

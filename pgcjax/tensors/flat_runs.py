@@ -18,7 +18,7 @@ from pgcjax.later import Array, jnp
 class Documents(NamedTuple):
     """The judged documents of all rankings, ranking after ranking, best first.
 
-    On the way to a GPU these are uint16, if that is enough; programs have int32.
+    On the way to a GPU these are as of `padding.sent_type`; programs have int32.
 
     Attributes:
         value: of each document, such as its vertex.

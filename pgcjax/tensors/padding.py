@@ -138,6 +138,14 @@ def blank(
     return array
 
 
+def sent_type(largest: int) -> np.dtype:
+    """Choose the type in which a device is sent whole numbers from 0 on: the shortest.
+
+    Programs have int32, which numbers of more than 16 bits have on the way, too.
+    """
+    return np.min_scalar_type(largest) if largest < 2**16 else np.dtype(np.int32)
+
+
 def stack(
     arrays: Sequence[np.ndarray], shape: tuple[int, ...], fill: int | bool
 ) -> np.ndarray:

@@ -15,7 +15,7 @@ from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.order import outline, ranked
 from pgcjax.io.runs import PackedBlock, Runs, RunTable
 from pgcjax.tensors.flat_runs import Documents, FlatRuns, Retrieved
-from pgcjax.tensors.padding import blank, list_room
+from pgcjax.tensors.padding import blank, list_room, sent_type
 
 
 @dataclass(frozen=True)
@@ -326,8 +326,8 @@ class Rankings:
             values: of each of them, query after query, none negative; None: their
                 numbers from 0.
             room: documents to have room for, as an earlier call had.
-            narrow: for devices that are sent all of it: little padding, and 16 bits for
-                a value or a rank if these are enough.
+            narrow: for devices that are sent all of it: little padding, and values and
+                ranks as of `sent_type`.
         """
         lengths = [len(ids) for ids in docs.values()]
         if values is None:
@@ -338,9 +338,10 @@ class Rankings:
         # takes no memory.
         longest = max(lengths, default=0)
         room = max(room, list_room(self.size, longest, sent=narrow))
-        short = narrow and max(values.max(), self.last) < 2**16
-        dtype = np.uint16 if short else np.int32
-        value, rank = (blank((room,), None, dtype) for _ in range(2))
+        value, rank = (
+            blank((room,), None, sent_type(largest) if narrow else np.int32)
+            for largest in (int(values.max()), self.last)
+        )
         first, count, end = [], [], 0
         for part in self._parts:
             count.append(part.among(values, value[end:], rank[end:]))

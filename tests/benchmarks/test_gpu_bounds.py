@@ -104,6 +104,27 @@ def peeled(registers: int = 80, threads: int = 32) -> Launch:
     return Launch("_peel", 1, 13_200, threads, *[335_000_000] * 2, 0.0, code)
 
 
+def test_an_update_in_place_writes_its_slices():
+    text = """
+%put (param_0.1: s32[90,8], param_1.1: s32[2,8], param_2: s32[]) -> s32[90,8] {
+  %param_0.1 = s32[90,8]{1,0} parameter(0)
+  %param_1.1 = s32[2,8]{1,0} parameter(1)
+  %param_2 = s32[] parameter(2)
+  %one = s32[90,8]{1,0} dynamic-update-slice(%param_0.1, %param_1.1, %param_2)
+  ROOT %two = s32[90,8]{1,0} dynamic-update-slice(%one, %param_1.1, %param_2)
+}
+
+ENTRY %main (a: s32[90,8], b: s32[2,8], c: s32[]) -> s32[90,8] {
+  %a = s32[90,8]{1,0} parameter(0)
+  %b = s32[2,8]{1,0} parameter(1)
+  %c = s32[] parameter(2)
+  ROOT %fusion = s32[90,8]{1,0} fusion(%a, %b, %c), kind=kLoop, calls=%put
+}
+"""
+    [put] = launches_of(text, {}, {})
+    assert put.bytes == put.cached == 2 * 64 + 64 + 4  # two slices of one, and where
+
+
 def test_how_many_warps_fit():
     assert [gpu_compiled.resident(peeled(n)) for n in (16, 80, 81, 255)] == [
         *(32, 24, 20, 8)
@@ -162,8 +183,8 @@ def test_what_a_job_sends():
     """Graphs once for both chunks of runs; and the page has what is counted."""
     count = gpu_bytes.sent(3, 12, 11, chunk=7)
     assert count["chunks"] == 2 and count["calls"] == 2
-    assert count["lists"] == 2 * 4 * 2**16  # the least room, of 16 bits twice
-    of_graphs = 4 * (16 * (16 * 4 + 4 + 1) + 4)  # rows, words, masks and sizes
+    assert count["lists"] == 2 * 3 * 2**16  # the least room: a vertex below 256, a rank
+    of_graphs = 4 * (16 * (16 + 1) + 4)  # counts, masks and sizes
     assert count["graphs"] == of_graphs + 2 * 8 * 1001
     assert gpu_bytes.row(*gpu_bytes.JOBS[1]) in (DOCS / "gpu.md").read_text()
 

@@ -11,6 +11,7 @@ from helpers.kernel_weights import telling_weights
 
 from pgcjax.engine import plan, tiles
 from pgcjax.engine.peel_batch import PeelGraphs, PeelTiles, overlap_sums
+from pgcjax.tensors.adjacency import Form
 from pgcjax.tensors.graphs import Graph
 
 
@@ -60,6 +61,20 @@ def test_queries_at_once_or_one_by_one(monkeypatch):
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     at_once = overlap_sums(graphs, rankings, weights)
     assert (at_once == one_by_one).all()
+
+
+@pytest.mark.parametrize("votes", [1, 255, 256, 1000])
+def test_counts_of_any_size_reach_a_gpu(monkeypatch, votes):
+    """In bytes, or in 16 bits where a pair has more votes."""
+    _, rankings, weights = job(5)
+    cycle = np.roll(np.eye(9, dtype=int), 1, axis=1)
+    graphs = {"q0": graph_of(cycle + (votes - 1) * np.diag(np.ones(8, int), 1))}
+    whole = overlap_sums(graphs, rankings, weights)
+    assert whole.all()
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    (edges, _), _ = PeelGraphs(graphs).packed([0], Form("packed", 16))
+    assert edges.max() == votes and edges.itemsize == (1 if votes < 256 else 2)
+    assert (overlap_sums(graphs, rankings, weights) == whole).all()
 
 
 def test_compiling_is_said_once_for_a_shape(caplog):
@@ -138,7 +153,7 @@ def test_graphs_laid_out_once_for_many_calls(keep):
 
 @pytest.mark.parametrize("keep", [0, 2**28])
 def test_devices_get_graphs_once_and_documents_in_short(monkeypatch, keep):
-    """Of the second chunk of runs, 4 bytes go there for a judged document."""
+    """Of the second chunk, a byte each for its vertex and its rank, both below 256."""
     graphs, rankings, weights = job(2)
     whole, put, sent = overlap_sums(graphs, rankings, weights), jax.device_put, []
 
@@ -154,7 +169,7 @@ def test_devices_get_graphs_once_and_documents_in_short(monkeypatch, keep):
         assert (ready.overlaps(rankings, weights) == whole).all()
         chunks.append(sum(sent))
         sent.clear()
-    of_runs = 4 * ready.room + weights.nbytes
+    of_runs = 2 * ready.room + weights.nbytes
     assert chunks[0] > of_runs
     assert chunks[1] == (of_runs if keep else chunks[0])
 

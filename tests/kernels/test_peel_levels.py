@@ -2,6 +2,7 @@
 
 import jax
 import numpy as np
+import pytest
 from helpers.builders import form_of, form_sum, graph_of, peel_ranks
 from helpers.kernel_weights import telling_weights
 from helpers.strategies import cases
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.kernels import ABSENT
-from pgcjax.kernels.peel_levels import levelled_overlap
+from pgcjax.kernels.peel_levels import BLOCK, levelled_overlap
 
 
 @given(cases(), st.data())
@@ -47,16 +48,20 @@ def test_ties_follow_the_run():
     assert form_sum(flat, ranks, weights) == 1000 + 10
 
 
-def test_a_known_number_of_steps_gives_the_same():
-    """As on a GPU: no loop, and steps beyond the longest run add nothing."""
-    rng, weights = np.random.default_rng(0), telling_weights(0, 40)
-    count = np.array([0, 9, 16, 5], np.int32)
+@pytest.mark.parametrize("steps", [16, BLOCK, 3 * BLOCK, 3 * BLOCK + 5])
+def test_a_known_number_of_steps_gives_the_same(steps):
+    """As on a GPU: in blocks, and steps beyond the longest run add nothing."""
+    rng, depth = np.random.default_rng(steps), 2 * steps
+    weights = telling_weights(0, depth)
+    count = np.array([0, steps // 2, steps, 5], np.int32)
     first = (np.cumsum(count) - count).astype(np.int32)
-    level = rng.integers(0, 3, 30).astype(np.int32)
-    ranks = np.concatenate([np.sort(rng.permutation(40)[:n]) for n in count])
-    arrays = np.array([0, 7, 12], np.int32), level, ranks.astype(np.int32), first, count
+    level = rng.integers(0, 3, count.sum()).astype(np.int32)
+    ranks = np.concatenate([np.sort(rng.permutation(depth)[:n]) for n in count])
+    starts = np.array([0, steps // 2, steps], np.int32)
+    arrays = starts, level, ranks.astype(np.int32), first, count
     with jax.enable_x64(True):
-        looped = jax.jit(levelled_overlap)(*arrays, np.int32(16), weights)
-        known = jax.jit(levelled_overlap, static_argnums=5)(*arrays, 20, weights)
+        looped = jax.jit(levelled_overlap)(*arrays, np.int32(steps), weights)
+        known = jax.jit(levelled_overlap, static_argnums=5)
+        exact, more = known(*arrays, steps, weights), known(*arrays, steps + 9, weights)
     assert len({*np.asarray(looped).tolist()}) == 4
-    assert (known == looped).all()
+    assert (exact == looped).all() and (more == looped).all()

@@ -1,11 +1,12 @@
 """Graphs in the form of their kernel: what the counts of their edges say."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.builders import graph_of
 
 from pgcjax.errors import DataError
-from pgcjax.kernels.peel_packed import IN, OUT
+from pgcjax.kernels.peel_packed import IN, OUT, rows_and_words
 from pgcjax.tensors import adjacency
 from pgcjax.tensors.graphs import Graph
 
@@ -55,6 +56,11 @@ def test_matrices_are_made_of_the_counts():
         assert (packed.rows[row] == (edges.T << OUT) + (edges << IN)).all()
         assert (packed.words[row] == words).all()
         assert (packed.where[row] == where).all()
+        for dtype in (np.uint8, np.uint16, np.int32):  # as devices are sent them
+            rows, words = rows_and_words(jnp.asarray(edges.astype(dtype)))
+            assert (rows == packed.rows[row]).all() and (
+                words == packed.words[row]
+            ).all()
 
 
 def test_levels_are_numbers_of_beaten_documents():
