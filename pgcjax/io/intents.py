@@ -82,7 +82,7 @@ def check_intents(qrels: pd.DataFrame, intents: pd.DataFrame) -> None:
         )
 
 
-def part_intents(sources: Iterable[files.Source]) -> dict[str, list[Path]]:
+def part_intents(sources: files.Sources) -> dict[str, list[Path]]:
     """Part files of `intents` from those of `intent_qrels`, which grade documents.
 
     Intents are TREC topics, or a table without documents.
