@@ -169,10 +169,8 @@ def _uncovered(
     tail: np.ndarray, head: np.ndarray, share: np.ndarray, n: int
 ) -> list[tuple[int, ...]]:
     """Find for each edge the cycle of least share, if it is less than 1."""
-    # No length is 0, which a sparse matrix would take for no edge; and scipy 1.13 finds
-    # paths by int32 alone.
-    cells = tail.astype(np.int32), head.astype(np.int32)
-    graph = sparse.csr_array((share + 1e-9, cells), shape=(n, n))
+    # No length is 0, which a sparse matrix would take for no edge.
+    graph = sparse.csr_array((share + 1e-9, (tail, head)), shape=(n, n))
     length, previous = dijkstra(graph, return_predecessors=True)
     around = share + length[head, tail]
     cycles = []
