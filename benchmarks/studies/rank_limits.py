@@ -15,7 +15,7 @@ that needs fewer judgments, of more. Sets of the former alone, and of both.
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -82,14 +82,19 @@ def bound(folder: Path, cell: Cell, families: int) -> dict[str, Any]:
     for i in range(max(2, round(cell.share * families))):
         random = random_of(f"rank limits {cell[:4]}", i)
         population = matrix_of(folder, cell, random)
-        population = population[random.choice(len(population), cell.runs, False)]
+        population = population[
+            random.choice(len(population), cell.runs, replace=False)
+        ]
         topics = random.integers(0, population.shape[1], cell.queries)
         x = np.ascontiguousarray(population[:, topics])
         statistic, parts, maxima = rank_sets.resampled(x, B, i)
-        whole = [np.concatenate(parts)], maxima.max((1, 2), keepdims=True)
+        whole, top = [np.concatenate(parts)], maxima.max((1, 2), keepdims=True)
         row = {}
-        for name, given in {"one step": whole, "windows": (parts, maxima)}.items():
-            apart = rank_sets.stepwise(statistic, *given, ALPHA)
+        for name, (of, largest) in {
+            "one step": (whole, top),
+            "windows": (parts, maxima),
+        }.items():
+            apart = rank_sets.stepwise(statistic, of, largest, ALPHA)
             row[name] = len(x) - apart.sum() / len(x)
         rows.append(row | oracle_widths(population, x, random))
     return {**_of(cell), "families": len(rows), **pd.DataFrame(rows).mean().round(3)}
@@ -133,9 +138,12 @@ def rectified(folder: Path, case: dict[str, Any], families: int) -> dict[str, An
         row: dict[str, float] = {}
         for name, x, sizes in (("people", human, ()), ("both", values, strata)):
             statistic, parts, maxima = rank_sets.resampled(x, B, i, strata=sizes)
-            whole = [np.concatenate(parts)], maxima.max((1, 2), keepdims=True)
-            for by, given in {"one step": whole, "windows": (parts, maxima)}.items():
-                apart = rank_sets.stepwise(statistic, *given, ALPHA)
+            whole, top = [np.concatenate(parts)], maxima.max((1, 2), keepdims=True)
+            for by, (of, largest) in {
+                "one step": (whole, top),
+                "windows": (parts, maxima),
+            }.items():
+                apart = rank_sets.stepwise(statistic, of, largest, ALPHA)
                 placed = places(apart, x.mean(1))
                 held = _held(truth, placed.low, placed.high)
                 row |= {f"{name}, {by}, {key}": part for key, part in held.items()}
@@ -206,6 +214,7 @@ def main(output: Path | None, folder: Path, made: Path | None, families: int) ->
         Cell(measure, "real means", runs, QUERIES, share)
         for (runs, share), measure in product(SHARES.items(), MEASURES)
     ]
+    work: list[tuple[str, Callable[..., dict[str, Any]], Any, dict[str, Any]]]
     work = [("bounds", bound, cell, _of(cell)) for cell in cells]
     work += [("rectified", rectified, case, case) for case in cases()]
     for section, make, case, key in work:

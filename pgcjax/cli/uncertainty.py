@@ -18,7 +18,7 @@ from pgcjax.cli.options import (
     output_option,
     write_table,
 )
-from pgcjax.cli.score_files import cluster_option
+from pgcjax.cli.score_files import cluster_option, collections_option
 from pgcjax.cli.scoring import Sources, scoring_options, working
 from pgcjax.io.choices import TABLE_SUFFIXES
 from pgcjax.judging.choices import LEFT_OUT, RESAMPLED
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _NOT_RECTIFIED = (
     *("resample", "leave_out", "score_intervals", "interval", "missing", "verify"),
-    *("qrels", "float32", "resume", "anytime", "cluster"),
+    *("qrels", "float32", "resume", "anytime", "cluster", "collections"),
 )
 _OF_DRAWS = ("replicates", "score_intervals", "replicates_output", "top")
 _NOT_ANYTIME = (*_OF_DRAWS, "leave_out", "resample", "interval", "pairs_output")
@@ -63,6 +63,7 @@ _ANYTIME = ("alpha", "ceiling")
 )
 @click.option("--seed", type=WHOLE, default=0, show_default=True)
 @cluster_option
+@collections_option
 @choice_option("--interval", allowed=REPLICATED, help="Interval from the replicates.")
 @click.option(
     "--leave-out",

@@ -42,6 +42,7 @@ MANY = 500
 """Runs of which as many resamples are made as of max-t; of more, `_FEW`."""
 
 _FEW = 500
+_SIMULATED = 20  # queries judged by people from which on sets were simulated
 _ROWS = 8  # parts that are compared with all behind them at once
 
 Part = Int[np.ndarray, " runs"]
@@ -87,8 +88,7 @@ def rank_sets(
         cluster: of queries that belong together, as of `compare`.
         system: of runs that are repeats of one system, likewise: ranks of systems.
         collections: of queries, likewise.
-        rectify: scores by people of some queries, whose means are ranked then; `scores`
-            are a model's, of more queries, as for `compare`.
+        rectify: scores by people of some queries, as of `compare`: these are ranked.
         memory: bytes that intermediate results may take, or a size such as `2GB`.
         progress: called with `(stage, done, total)`.
 
@@ -98,47 +98,70 @@ def rank_sets(
     Source: see `pgcjax.stats.rank_sets`.
     """
     structure = dict(zip(STRUCTURES, (cluster, system, collections), strict=True))
-    asked = {**structure, "rectify": rectify}
-    given = [name for name, value in asked.items() if value is not None]
+    given = [name for name, value in structure.items() if value is not None]
+    given += [] if rectify is None else ["rectify"]
     if not 0 < level < 1:
         raise UsageError(f"level={level}: expected a number between 0 and 1")
     alpha = float(1 - exact(level))
     if hasattr(scores, "replicates"):
         if given:
             raise UsageError(f"{given[0]} works with scores: give it to uncertainty")
-        note = f"ranks of all hold together at {100 * level:g} %: {scores.drawn_again}"
-        about = {**scores.metadata, "level": level}
-        return RankSets(scores.ranks(measure, alpha=alpha), about, (note,))
-    if rectify is not None and given[1:]:
-        raise UsageError(f"{given[0]} does not go with rectify")
+        return _of_replicates(scores, measure, level)
     with reading(memory=memory):
         matrix, repeats, _ = arranged(scores, measure, missing, structure)
-    strata: tuple[int, ...] = ()
-    if rectify is not None:
-        matrix, strata = _rectified(matrix, rectify, missing)
-    runs, queries = matrix.values.shape
-    resamples = most_resamples(runs) if resamples is None else resamples
+    matrix, strata = _rectified(matrix, rectify, missing, given)
+    resamples = most_resamples(len(matrix.run_ids)) if resamples is None else resamples
     check_resampling(resamples, seed)
     if repeats:
         apart = _of_systems(matrix.values, repeats, alpha)
     else:
         apart = told_apart(matrix.values, alpha, resamples, seed, progress, strata)
     about = {"measure": matrix.measure, "level": level, "resamples": resamples}
-    about |= {"seed": seed, "missing": missing, "runs": runs, "queries": queries}
-    about |= {"drawn": next((name for name in given if name in STRUCTURES), "query")}
-    about |= {"human_queries": strata[0]} if strata else {}
+    about |= {"seed": seed, "missing": missing} | _units(matrix, given, strata)
     table = leaderboard(matrix.run_ids, matrix.values.mean(1), apart)
     return RankSets(table, about, (*matrix.notes, _note(about)))
 
 
+def _of_replicates(scores: Any, measure: str | None, level: float) -> RankSets:
+    """Compute ranks by the replicates that `uncertainty` returned."""
+    note = f"ranks of all hold together at {100 * level:g} %: {scores.drawn_again}"
+    ranks = scores.ranks(measure, alpha=float(1 - exact(level)))
+    return RankSets(ranks, {**scores.metadata, "level": level}, (note,))
+
+
+def _units(
+    matrix: Matrix, given: list[str], strata: Sequence[int]
+) -> dict[str, str | int]:
+    """Describe as metadata what is ranked, and what is drawn."""
+    runs, queries = matrix.values.shape
+    if strata:
+        people = {"drawn": "query", "human_queries": strata[0]}
+        return {"runs": runs, "queries": queries, **people}
+    drawn = given[0] if given else "query"
+    return {"runs": runs, "queries": queries, "drawn": drawn}
+
+
 def _rectified(
-    matrix: Matrix, rectify: Any, missing: str
-) -> tuple[Matrix, tuple[int, int]]:
-    """Compute scores whose means are those by people, with the help of a model's."""
+    matrix: Matrix, rectify: Any, missing: str, given: list[str]
+) -> tuple[Matrix, tuple[int, ...]]:
+    """Compute scores whose means are those by people, with the help of a model's.
+
+    Returns:
+        The scores, unchanged if nobody rectifies them, and the sizes of strata.
+
+    Raises:
+        UsageError: a structure is given, too. UsageError, DataError: as of `compare`.
+    """
+    if rectify is None:
+        return matrix, ()
+    if given[1:]:
+        raise UsageError(f"{given[0]} does not go with rectify")
     human, notes = of_both(read_human(rectify, matrix, missing), matrix, missing)
     values, strata = BothScores.of(human, matrix).with_one_power()
-    notes = *matrix.notes, *notes
-    return replace(matrix, values=values, notes=notes), strata
+    notes = [*matrix.notes, *notes]
+    if strata[0] < _SIMULATED:
+        notes.append(f"sets by fewer than {_SIMULATED} such queries were not simulated")
+    return replace(matrix, values=values, notes=tuple(notes)), strata
 
 
 def _note(about: Mapping[str, Any]) -> str:
@@ -236,8 +259,8 @@ def resampled(
     def block(number: int, size: int, device: Any) -> np.ndarray:
         drawn = resample.indices(seed, number, size, *sizes)
         weights = resample.multiplicities(drawn)
-        spread = sum(family.spread(weights[part], part) for part in columns) / unit**2
-        return largest_between(centred, weights.T, spread, starts, columns)
+        spread = np.sum([family.spread(weights[part], part) for part in columns], 0)
+        return largest_between(centred, weights.T, spread / unit**2, starts, columns)
 
     maxima, done = [], 0
     for size, largest in resample.block_results(block, 0, resamples):

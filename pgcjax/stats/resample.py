@@ -90,10 +90,10 @@ def bootstrap_weights(seed: int, resamples: int, queries: int) -> Weights:
 
 
 def all_indices(
-    seed: int, resamples: int, queries: int
+    seed: int, resamples: int, *queries: int
 ) -> Int64[np.ndarray, "resamples queries"]:
     """Draw queries of as many resamples as there are in several blocks."""
-    drawn = [indices(seed, *block, queries) for block in blocks(resamples)]
+    drawn = [indices(seed, *block, *queries) for block in blocks(resamples)]
     return np.concatenate(drawn)
 
 
