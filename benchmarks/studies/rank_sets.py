@@ -52,13 +52,18 @@ def drawn(
     x = x[random.choice(len(x), cell.runs, replace=False)]
     means = truth = x.mean(1)
     if cell.null == "thirds":
-        third = np.argsort(np.argsort(means)) * 3 // len(x)
-        truth = np.array([means[third == k].mean() for k in range(3)])[third]
+        truth = of_thirds(means)
     elif cell.null == "half tied":
         some = random.permuted(np.arange(len(x)) < len(x) // 2)
         truth = np.where(some, np.median(means), means)
     topics = random.integers(0, x.shape[1], cell.queries)
     return (x + (truth - means)[:, None])[:, topics], truth
+
+
+def of_thirds(means: np.ndarray) -> np.ndarray:
+    """Average the means of the best third of runs, of the next, and of the last."""
+    third = np.argsort(np.argsort(means)) * 3 // len(means)
+    return np.array([means[third == k].mean() for k in range(3)])[third]
 
 
 def tried(folder: Path, cell: Cell, families: int) -> list[dict[str, Any]]:

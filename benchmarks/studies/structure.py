@@ -14,7 +14,9 @@ have equal means; queries come in clusters, whose runs have effects of their own
 
 `--only ranks` asks whether sets of ranks hold together where means are equal, or those
 of three levels, by clusters and by systems; whether intervals of differences hold by
-replicates of clusters; and whether variance components are right on average.
+replicates of clusters; and whether variance components are right on average. `--only
+replicates` asks whether intervals and ranks hold by replicates within collections, and
+by those of runs of systems.
 """
 
 import sys
@@ -420,6 +422,95 @@ def ranks(folder: Path, families: int, report: Report) -> None:
     )
 
 
+def drawn_in_parts(
+    x: np.ndarray, of: np.ndarray, random: np.random.Generator
+) -> np.ndarray:
+    """Average columns over parts 400 times, as many drawn again of each part.
+
+    Args:
+        x: a row for each mean.
+        of: number of the part of each column.
+        random: numbers.
+    """
+    means = [
+        random.multinomial(k, np.full(k, 1 / k), 400) @ x[:, of == part].T / k
+        for part, k in enumerate(np.bincount(of))
+    ]
+    return np.mean(means, 0)
+
+
+def replicates_held(
+    mean: np.ndarray, again: np.ndarray, truth: np.ndarray
+) -> tuple[float, float]:
+    """Find how many intervals of differences hold, and whether all ranks do."""
+    a, b = tests.all_pairs(len(mean))
+    moved = (again[:, a] - again[:, b]).T
+    low, high = of_replicates(mean[a] - mean[b], moved, "centred", ALPHA)
+    placed = places(rank_sets.of_replicates(mean, again, ALPHA), mean)
+    inside = (low <= truth[a] - truth[b]) & (truth[a] - truth[b] <= high)
+    return inside.mean(), _held(truth, placed.low, placed.high)["ranks_hold"]
+
+
+def by_collections(draw: Draw, name: str, families: int) -> list[float]:
+    """Draw queries again within collections: per cent of intervals, and of ranks."""
+    held = []
+    for i in range(families):
+        random = random_of(f"replicates of collections {name}", i)
+        x, of = draw(random)
+        mean = np.mean([x[:, of == part].mean(1) for part in np.unique(of)], 0)
+        again = drawn_in_parts(x, of, random)
+        held.append(replicates_held(mean, again, np.zeros(len(x))))
+    return [*(100 * np.mean(held, 0)), 100 * np.std(held, 0)[0] / families**0.5]
+
+
+def by_systems(counts: tuple[int, ...], seed: float, families: int) -> list[float]:
+    """Draw queries again, and runs within systems: per cent, as `by_collections`."""
+    held, of = [], np.repeat(np.arange(len(counts)), counts)
+    for i in range(families):
+        random = random_of(f"replicates of systems {counts} {seed}", i)
+        x = random.normal(0, 0.5, (len(counts), 50))[of]
+        x += random.normal(0, seed, (len(of), 1)) + random.normal(0, 0.3, x.shape)
+        means = random.multinomial(50, np.full(50, 1 / 50), 400) @ x.T / 50
+        again = np.zeros((400, len(counts)))
+        for system, k in enumerate(counts):
+            drawn = random.multinomial(k, np.full(k, 1 / k), 400) / k
+            again[:, system] = (means[:, of == system] * drawn).sum(1)
+        mean = np.bincount(of, x.mean(1)) / counts
+        held.append(replicates_held(mean, again, np.zeros(len(counts))))
+    return [*(100 * np.mean(held, 0)), 100 * np.std(held, 0)[0] / families**0.5]
+
+
+def replicates(folder: Path, families: int, report: Report) -> None:
+    """Simulate replicates of queries within collections, and of runs of systems."""
+    rows = []
+    for sizes in (*SIZES, (50,)):
+        draw = partial(made_collections, sizes, "")
+        levels = by_collections(draw, f"made up {sizes}", families)
+        rows.append(["made up", str(sizes), *levels])
+    for measure in MATRICES:
+        for sizes in ((50,), SIZES[1], SIZES[3], SIZES[4]):
+            draw = partial(real_collections, matrices(folder, measure), sizes)
+            levels = by_collections(draw, f"{measure} {sizes}", families)
+            rows.append([f"real {measure}", str(sizes), *levels])
+        report.say(f"replicates, {measure}: done")
+    columns = ["intervals of differences", "all ranks", "error of intervals"]
+    report.table(
+        f"10 equal runs by replicates of queries within collections, per cent that "
+        f"hold, of {families} families",
+        ["case", "queries of each", *columns],
+        rows,
+    )
+    report.table(
+        "the same of equal systems by replicates of queries, and of runs within each",
+        ["runs of each", "sd of seeds", *columns],
+        [
+            [str(counts), seed, *by_systems(counts, seed, families)]
+            for counts in RANKED_SYSTEMS[::2]
+            for seed in (0.0, 0.15)
+        ],
+    )
+
+
 def levels_of_all(folder: Path, families: int, report: Report) -> None:
     """Simulate how often equal runs are told apart, and worse ones pass a gate."""
     rows = []
@@ -463,14 +554,19 @@ def levels_of_all(folder: Path, families: int, report: Report) -> None:
 
 
 @click.command()
-@click.option("--only", type=click.Choice(["ranks"]), help="By default all but ranks.")
+@click.option(
+    "--only",
+    type=click.Choice(["ranks", "replicates"]),
+    help="By default all but these two.",
+)
 @click.option("--data", "folder", type=Path, default=data, show_default="found")
 @click.option("--families", default=1000, show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path))
 def main(only: str | None, folder: Path, families: int, output: Path | None) -> None:
     """Simulate clusters and collections of queries, gates, and systems."""
     report = Report()
-    (ranks if only else levels_of_all)(folder, families, report)
+    parts = {None: levels_of_all, "ranks": ranks, "replicates": replicates}
+    parts[only](folder, families, report)
     if output:
         command = ["python", "-m", "benchmarks.studies.structure", *sys.argv[1:]]
         report.save(output, facts(command))

@@ -77,7 +77,7 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
     "--ranks",
     allowed=RANKS,
     help="Method for ranks and tiers: pairs, as for letters; or windows, by max-t "
-    "alone, which are narrower and take longer.",
+    "or with --rectify, which are narrower and take longer.",
 )
 @click.option(
     "--precision",

@@ -101,7 +101,8 @@ collections_option = click.option(
     metavar="FILE|MARK",
     help="Test collections of queries, as for --cluster: query_id and collection. "
     "Means are then over collections, and queries are resampled within each, by max-t. "
-    "compare takes each of several SCORES as a collection.",
+    "compare takes each of several SCORES as a collection; uncertainty needs "
+    "--resample queries.",
 )
 
 

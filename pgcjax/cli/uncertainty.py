@@ -7,7 +7,7 @@ import click
 from pgcjax.cli import options as opt
 from pgcjax.cli.commands import cli
 from pgcjax.cli.formats import format_of, give, print_findings, print_leaderboard
-from pgcjax.cli.score_files import cluster_option
+from pgcjax.cli.score_files import cluster_option, collections_option
 from pgcjax.cli.scoring import check_sources, open_sources, scoring_options, working
 from pgcjax.cli.targets import is_folder
 from pgcjax.io.choices import TABLE_SUFFIXES
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _NOT_RECTIFIED = (
     *("resample", "leave_out", "score_intervals", "interval", "missing", "verify"),
-    *("qrels", "resume", "anytime", "cluster"),
+    *("qrels", "resume", "anytime", "cluster", "collections"),
 )
 _OF_DRAWS = ("replicates", "score_intervals", "replicates_output", "top")
 _NOT_ANYTIME = (*_OF_DRAWS, "leave_out", "resample", "interval", "pairs_output")
@@ -50,6 +50,7 @@ _ANYTIME = ("alpha", "ceiling")
 )
 @opt.seed_option
 @cluster_option
+@collections_option
 @opt.choice_option(
     "--interval", allowed=REPLICATED, help="Interval from the replicates."
 )

@@ -60,6 +60,7 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
     resample: str = "judgments",
     seed: int = 0,
     cluster: Any = None,
+    collections: Any = None,
     score_intervals: bool = False,
     leave_out: str | None = None,
     pool_depth: int = 10,
@@ -74,45 +75,52 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
     `evaluate`, whose scores are `observed` of what is returned.
 
     Args:
-        runs: what `read_runs` takes or returns, or what `read_grids` returns.
         replicates: how often to draw; 1000 if None.
         resample: what is drawn: `judgments`, `judges`, `queries` or `both`.
         seed: of what is drawn.
-        cluster: of queries that belong together, as of `compare`: of `queries` alone.
+        cluster, collections: of queries, as of `compare`: where `queries` are drawn.
         score_intervals: whether to give those of single scores, too: twice the work.
         leave_out: `judges` or `runs`, one after the other, in place of replicates.
         pool_depth: ranks of a run that brought documents to be judged, to leave it out.
         anytime: `best`, `topK` or `RUN,RUN`: whether the queries judged so far settle
             that, in place of replicates; without judgments, which to judge first.
-        alpha: of `anytime`: chance of ever settling for a wrong answer.
-        ceiling: of `anytime`: no score can be above it.
+        alpha, ceiling: of `anytime`: chance of ever being wrong; bound of all scores.
 
     Raises:
-        DataError: the data cannot be scored, or have nobody to leave out. UsageError:
-            an argument is wrong. VerificationError: as of `evaluate`.
+        DataError, UsageError, VerificationError: as of `evaluate`.
     """
     judgments = {"preferences": preferences, "qrels": qrels}
     judgments |= {"intent_qrels": intent_qrels, "intents": intents, "context": context}
     asked = runs, judgments, measures, order, float32, missing, job
-    _check_together(job, cluster, anytime or leave_out or resample)
+    _check_together(
+        job, cluster, collections, missing, anytime or leave_out or resample
+    )
     if anytime is not None:
         settings = {"question": anytime, "alpha": alpha, "ceiling": ceiling}
         return _anytime(asked, settings | {"seed": seed}, verify, replicates, leave_out)
     if leave_out is None:
         settings = _draw_settings(replicates, resample, seed, score_intervals)
-        return draw_scores(scoring_task(*asked), settings, verify, cluster)
+        return draw_scores(scoring_task(*asked), settings, verify, cluster, collections)
     settings = _left_out_settings(leave_out, pool_depth, replicates)
     return _left_out(scoring_task(*asked), settings, verify)
 
 
-def _check_together(job: Job | None, cluster: Any, resample: str) -> None:
-    """Refuse a part of the runs, and clusters unless queries are resampled.
+def _check_together(
+    job: Job | None, cluster: Any, collections: Any, missing: str, resample: str
+) -> None:
+    """Refuse a part of the runs, and a structure unless queries are resampled.
 
     Raises:
         UsageError: these do not go together.
     """
-    if cluster is not None and resample != "queries":
-        raise UsageError("cluster needs resample='queries' (--resample queries)")
+    structure = {"cluster": cluster, "collections": collections}
+    given = [name for name, value in structure.items() if value is not None]
+    if given and resample != "queries":
+        raise UsageError(f"{given[0]} needs resample='queries' (--resample queries)")
+    if given[1:]:
+        raise UsageError(f"{given[0]} does not go with {given[1]}")
+    if given == ["collections"] and missing == "skip":
+        raise UsageError("collections: missing='skip' averages runs over other queries")
     if isinstance(job, Job) and job.part:
         raise UsageError(
             f"part={job.part}: replicates and leave_out need all runs: leave it out"
@@ -210,22 +218,26 @@ def draw_scores(
     settings: dict[str, Any],
     verify: float = 0.0,
     cluster: Any = None,
+    collections: Any = None,
 ) -> Uncertainty:
     """Score runs by judgments, or queries or clusters of them, that are drawn again.
 
     Raises:
         UsageError: a measure has no judgments to draw. DataError: judgments name no
-            judge, and judges are to be drawn; or there are too few clusters.
+            judge, and judges are to be drawn; or there are too few clusters, or queries
+            of a collection.
     """
     from pgcjax.judging.variants import drawn_queries
     from pgcjax.stats.score_intervals import ScoreIntervals
-    from pgcjax.stats.structure import cluster_numbers
+    from pgcjax.stats.structure import cluster_numbers, collection_weights
     from pgcjax.stats.uncertainty import Uncertainty, query_means
 
     batches = _batches_of_draws(task.request, settings)
     scored = score(task, settings, more=batches, verify=verify, whole=True)
     missing = task.request.missing
     observed = observed_means(scored, missing)
+    if verify:
+        _verify_means(observed, scored)
     drawn, single = {}, {}
     means = iter(scored.more)
     spreads = iter(scored.more[len(scored.by_measure) :])
@@ -236,8 +248,14 @@ def draw_scores(
             if cluster is not None:
                 of = cluster_numbers([*member.tensors.docs], cluster)
                 settings["clusters"] = int(of.max()) + 1
-            draws = settings["seed"], settings["replicates"], queries
-            often = drawn_queries(*draws, of)
+            draws = settings["seed"], settings["replicates"]
+            if collections is not None:
+                ids = [*member.tensors.docs]
+                weights, often, count = collection_weights(ids, collections, *draws)
+                settings["collections"] = count
+                observed[name] = query_means(scores, has, weights[None], missing)[0]
+            else:
+                often = drawn_queries(*draws, queries, of)
             drawn[name] = query_means(scores, has, often, missing)
         else:
             drawn[name] = next(means)[:, 0, :, 0]
@@ -246,8 +264,6 @@ def draw_scores(
             names = list(member.tensors.docs)
             spread = np.where(has, next(spreads)[:, 0], 0.0)  # 0 where it lacks one
             single[name] = ScoreIntervals(names, scores, there, spread)
-    if verify:
-        _verify_means(observed, scored)
     return Uncertainty(
         settings,
         run_ids=scored.run_ids,

@@ -88,7 +88,7 @@ def compare(  # noqa: D417 - others are refused
         cluster: of queries that belong together, as of `structure.grouped`.
         system: of runs that are repeats of one system, likewise; repeats are drawn.
         collections: of queries, likewise; True: scores are `{collection: scores}`.
-        ranks: `pairs`, or `windows`: narrower ones, as of `rank_sets`, by max-t alone.
+        ranks: `pairs`, or `windows`: narrower, as of `rank_sets`; max-t or rectify.
         precision: resample until no Monte-Carlo standard error of a p is larger.
         memory: bytes that intermediate results may take, or a size such as `2GB`.
         progress: called with `(stage, done, total)`.
@@ -138,7 +138,8 @@ def _checked_test(
         if test != (held := _SIMULATED[name]):
             raise UsageError(f"{name} goes with test {held!r} alone, not {test!r}")
     check_choice("ranks", ranks, RANKS)
-    if ranks != RANKS[0] and (test != "max-t" or baselines):
+    windows = test == "max-t" or "rectify" in named
+    if ranks != RANKS[0] and (not windows or baselines):
         raise UsageError(f"ranks={ranks!r} compare all pairs, by test 'max-t' alone")
     return test
 
@@ -356,7 +357,7 @@ def _comparison(
             "run_id": pd.Series(matrix.run_ids, dtype="str"),
             **differences.of_runs,
             "rank": np.searchsorted(np.sort(-means), -means) + 1,
-            **rank_columns(_ordered(values, made, different, settings), means),
+            **rank_columns(_ordered(values, differences, different, settings), means),
             "groups": pd.Series(letters, range(len(means)), dtype="str"),
             **more_of_runs,
         }
@@ -377,11 +378,16 @@ def _with_components(comparison: Comparison, components: pd.DataFrame) -> Compar
 
 def _ordered(
     values: Values,
-    made: Decision,
+    differences: _Differences,
     different: groups.Different | None,
     settings: Mapping[str, Any],
 ) -> groups.Different | None:
     """Find the pairs whose order bounds ranks: none where some may well be wrong."""
+    made, both = differences.made, differences.more[2]
+    if both and settings["ranks"] != RANKS[0]:
+        values, strata = both.with_one_power()
+        drawn = rank_sets.most_resamples(len(values)), settings["seed"]
+        return rank_sets.told_apart(values, settings["alpha"], *drawn, strata=strata)
     if different is None or not made.simultaneous or settings["ranks"] == RANKS[0]:
         return different if made.simultaneous else None
     if len(values) > rank_sets.MANY:

@@ -125,9 +125,11 @@ class Family:
             int(len(same) - same.sum()),
         )
 
-    def spread(self, weights: Weights) -> Float64[np.ndarray, " resamples"]:
-        """Compute the family's mean of Σ(z - mean)² in each resample."""
-        x, queries = self.scores.values, len(weights)
+    def spread(
+        self, weights: Weights, part: slice = slice(None)
+    ) -> Float64[np.ndarray, " resamples"]:
+        """Compute the family's mean of Σ(z - mean)² over a part of each resample."""
+        x, queries = self.scores.values[:, part], len(weights)
         total, size = x.sum(1, keepdims=True), max(1, self.size)
         squares = self._added(x - total / queries, _ROUNDED) @ weights / size
         # Sums of whole numbers are exact, whatever their order.

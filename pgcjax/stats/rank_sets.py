@@ -12,8 +12,8 @@ Source: Ryan 1960; Einot and Gabriel 1975; Welsch 1977 (shares of stepwise range
 the resamples of max-t; ranks as of Mogstad, Romano, Shaikh and Wilhelm 2024.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -28,7 +28,9 @@ from pgcjax.judging.rank_ranges import places
 from pgcjax.stats import max_t, resample, tests
 from pgcjax.stats.choices import RESAMPLES
 from pgcjax.stats.intervals import reaching
+from pgcjax.stats.matrix import Matrix
 from pgcjax.stats.procedures import check_resampling, decision
+from pgcjax.stats.rectified import BothScores, of_both, read_human
 from pgcjax.stats.rounding import NOISE, exact
 from pgcjax.stats.structure import STRUCTURES, Repeats, arranged
 from pgcjax.stats.tests import Values
@@ -40,6 +42,7 @@ MANY = 500
 """Runs of which as many resamples are made as of max-t; of more, `_FEW`."""
 
 _FEW = 500
+_SIMULATED = 20  # queries judged by people from which on sets were simulated
 _ROWS = 8  # parts that are compared with all behind them at once
 
 Part = Int[np.ndarray, " runs"]
@@ -68,6 +71,7 @@ def rank_sets(
     cluster: Any = None,
     system: Any = None,
     collections: Any = None,
+    rectify: Any = None,
     memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> RankSets:
@@ -84,6 +88,7 @@ def rank_sets(
         cluster: of queries that belong together, as of `compare`.
         system: of runs that are repeats of one system, likewise: ranks of systems.
         collections: of queries, likewise.
+        rectify: scores by people of some queries, as of `compare`: these are ranked.
         memory: bytes that intermediate results may take, or a size such as `2GB`.
         progress: called with `(stage, done, total)`.
 
@@ -94,29 +99,69 @@ def rank_sets(
     """
     structure = dict(zip(STRUCTURES, (cluster, system, collections), strict=True))
     given = [name for name, value in structure.items() if value is not None]
+    given += [] if rectify is None else ["rectify"]
     if not 0 < level < 1:
         raise UsageError(f"level={level}: expected a number between 0 and 1")
     alpha = float(1 - exact(level))
     if hasattr(scores, "replicates"):
         if given:
             raise UsageError(f"{given[0]} works with scores: give it to uncertainty")
-        note = f"ranks of all hold together at {100 * level:g} %: {scores.drawn_again}"
-        about = {**scores.metadata, "level": level}
-        return RankSets(scores.ranks(measure, alpha=alpha), about, (note,))
+        return _of_replicates(scores, measure, level)
     with reading(memory=memory):
         matrix, repeats, _ = arranged(scores, measure, missing, structure)
-    runs, queries = matrix.values.shape
-    resamples = most_resamples(runs) if resamples is None else resamples
+    matrix, strata = _rectified(matrix, rectify, missing, given)
+    resamples = most_resamples(len(matrix.run_ids)) if resamples is None else resamples
     check_resampling(resamples, seed)
     if repeats:
         apart = _of_systems(matrix.values, repeats, alpha)
     else:
-        apart = told_apart(matrix.values, alpha, resamples, seed, progress)
+        apart = told_apart(matrix.values, alpha, resamples, seed, progress, strata)
     about = {"measure": matrix.measure, "level": level, "resamples": resamples}
-    about |= {"seed": seed, "missing": missing, "runs": runs, "queries": queries}
-    about |= {"drawn": given[0] if given else "query"}
+    about |= {"seed": seed, "missing": missing} | _units(matrix, given, strata)
     table = leaderboard(matrix.run_ids, matrix.values.mean(1), apart)
     return RankSets(table, about, (*matrix.notes, _note(about)))
+
+
+def _of_replicates(scores: Any, measure: str | None, level: float) -> RankSets:
+    """Compute ranks by the replicates that `uncertainty` returned."""
+    note = f"ranks of all hold together at {100 * level:g} %: {scores.drawn_again}"
+    ranks = scores.ranks(measure, alpha=float(1 - exact(level)))
+    return RankSets(ranks, {**scores.metadata, "level": level}, (note,))
+
+
+def _units(
+    matrix: Matrix, given: list[str], strata: Sequence[int]
+) -> dict[str, str | int]:
+    """Describe as metadata what is ranked, and what is drawn."""
+    runs, queries = matrix.values.shape
+    if strata:
+        people = {"drawn": "query", "human_queries": strata[0]}
+        return {"runs": runs, "queries": queries, **people}
+    drawn = given[0] if given else "query"
+    return {"runs": runs, "queries": queries, "drawn": drawn}
+
+
+def _rectified(
+    matrix: Matrix, rectify: Any, missing: str, given: list[str]
+) -> tuple[Matrix, tuple[int, ...]]:
+    """Compute scores whose means are those by people, with the help of a model's.
+
+    Returns:
+        The scores, unchanged if nobody rectifies them, and the sizes of strata.
+
+    Raises:
+        UsageError: a structure is given, too. UsageError, DataError: as of `compare`.
+    """
+    if rectify is None:
+        return matrix, ()
+    if given[1:]:
+        raise UsageError(f"{given[0]} does not go with rectify")
+    human, notes = of_both(read_human(rectify, matrix, missing), matrix, missing)
+    values, strata = BothScores.of(human, matrix).with_one_power()
+    notes = [*matrix.notes, *notes]
+    if strata[0] < _SIMULATED:
+        notes.append(f"sets by fewer than {_SIMULATED} such queries were not simulated")
+    return replace(matrix, values=values, notes=tuple(notes)), strata
 
 
 def _note(about: Mapping[str, Any]) -> str:
@@ -129,6 +174,8 @@ def _note(about: Mapping[str, Any]) -> str:
         plural = "clusters" if noun == "cluster" else "queries"
         unit, method = "run", f"{plural} drawn again {about['resamples']} times"
         method += ", of each collection" if about["drawn"] == "collections" else ""
+    if "human_queries" in about:
+        units += f", {about['human_queries']} of them judged by people"
     text = f"{counted(about['runs'], unit)}, {units}; ranks of all hold together at "
     return f"{text}{level}: {method}"
 
@@ -173,16 +220,31 @@ def told_apart(
     resamples: int,
     seed: int,
     progress: Progress | None = None,
+    strata: Sequence[int] = (),
 ) -> Bool[np.ndarray, "runs runs"]:
     """Find which runs differ, by the statistic and the resamples of test `max-t`."""
-    return stepwise(*resampled(values, resamples, seed, progress), alpha)
+    return stepwise(*resampled(values, resamples, seed, progress, strata), alpha)
 
 
 def resampled(
-    values: Values, resamples: int, seed: int, progress: Progress | None = None
+    values: Values,
+    resamples: int,
+    seed: int,
+    progress: Progress | None = None,
+    strata: Sequence[int] = (),
 ) -> tuple[Float64[np.ndarray, "runs runs"], list[Part], Maxima]:
-    """Compute what `stepwise` takes, by the statistic and the resamples of `max-t`."""
+    """Compute what `stepwise` takes, by the statistic and the resamples of `max-t`.
+
+    Args:
+        values: scores.
+        resamples: number of resamples.
+        seed: of the random numbers.
+        progress: as of `rank_sets`.
+        strata: numbers of queries that are drawn separately, in the order of columns;
+            a run has the same mean in each. By default one of all queries.
+    """
     runs, queries = values.shape
+    sizes = strata or (queries,)
     pairs = tests.all_pairs(runs)
     scores = resample.WholeScores.of(values)
     family = max_t.Family.of(scores, pairs, tests.identical(values, pairs))
@@ -192,11 +254,13 @@ def resampled(
     parts = cut(np.lexsort([*values.T, -scores.values.sum(1)]), resamples)
     centred, unit = resample.centred(scores.values[np.concatenate(parts)])
     starts = np.cumsum([0, *map(len, parts[:-1])])
+    columns = [*map(slice, np.cumsum([0, *sizes]), np.cumsum(sizes))]
 
     def block(number: int, size: int, device: Any) -> np.ndarray:
-        weights = resample.multiplicities(resample.indices(seed, number, size, queries))
-        spread = family.spread(weights) / unit**2
-        return largest_between(centred, weights.T, spread, starts)
+        drawn = resample.indices(seed, number, size, *sizes)
+        weights = resample.multiplicities(drawn)
+        spread = np.sum([family.spread(weights[part], part) for part in columns], 0)
+        return largest_between(centred, weights.T, spread / unit**2, starts, columns)
 
     maxima, done = [], 0
     for size, largest in resample.block_results(block, 0, resamples):
@@ -212,18 +276,21 @@ def largest_between(
     weights: Float64[np.ndarray, "resamples queries"],
     spread: Float64[np.ndarray, " resamples"],
     starts: Int[np.ndarray, " parts"],
+    strata: Sequence[slice] = (slice(None),),
 ) -> Maxima:
     """Find the largest |T*| between each two parts of runs, as `max_t` defines it.
 
     Args:
         x: scores less the mean of their run, the best run first.
         weights: how often each resample holds each query; of as many as they add up to.
-        spread: the mean of Σ(z - mean)² over the pairs of the family.
+        spread: the mean of Σ(z - mean)² over the pairs of the family, mean being that
+            of the stratum.
         starts: the first run of each part.
+        strata: columns of queries that are drawn separately.
     """
     step = max(1, _NEAR // len(x) ** 2)
     cuts = (slice(low, low + step) for low in range(0, len(weights), step))
-    of_cuts = [_largest(x, weights[part], spread[part], starts) for part in cuts]
+    of_cuts = [_largest(x, weights[c], spread[c], starts, strata) for c in cuts]
     return np.concatenate(of_cuts)
 
 
@@ -232,10 +299,12 @@ def _largest(
     weights: Float64[np.ndarray, "resamples queries"],
     spread: Float64[np.ndarray, " resamples"],
     starts: Int[np.ndarray, " parts"],
+    strata: Sequence[slice],
 ) -> Maxima:
     """Compute `largest_between` at once."""
     queries, count = int(weights[0].sum()), len(starts)
-    means = weights @ x.T / queries
+    means = [weights[:, part] @ x[:, part].T / queries for part in strata]
+    counts = [weights[0, part].sum() for part in strata]
     squares = weights @ (x * x).T
     largest = np.zeros((len(weights), count, count))
     for low in range(0, count, _ROWS):
@@ -244,10 +313,13 @@ def _largest(
         left = squares[:, first:end, None] + squares[:, None, first:]
         least = NOISE * left
         left -= 2 * ((x[first:end] * weights[:, None]) @ x[first:].T)
-        moved = means[:, first:end, None] - means[:, None, first:]
-        moved[np.abs(moved) <= NOISE] = 0.0
-        top = queries * np.square(moved, out=moved)
-        left -= top  # Σ(z - mean)² of each pair
+        total = 0.0
+        for mean, drawn in zip(means, counts, strict=True):
+            moved = mean[:, first:end, None] - mean[:, None, first:]
+            moved[np.abs(moved) <= NOISE] = 0.0
+            total = total + moved
+            left -= queries**2 / drawn * np.square(moved)  # Σ(z - mean)² of each pair
+        top = queries * np.square(total)
         left[left <= least] = 0.0
         left += spread[:, None, None]
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -155,10 +155,42 @@ class BothScores:
                 columns[name][block] = getattr(part, name)
         return Rectified(**columns, queries=self.queries, noise=self.noise)
 
+    def with_one_power(self) -> tuple[Values, tuple[int, int]]:
+        """Compute scores whose means are estimates with the same λ for all runs.
+
+        Let y be the scores by people and f the model's of the same n queries, g the
+        model's of the N others, and m = mean(y - λf) + mean(λg). λ is that of the
+        differences of all pairs of runs together, not below 0. The scores are m, and
+        √((Q - 1) Q / (n (n - 2))) times y - λf less its mean, or
+        √((Q - 1) Q / (N (N - 1))) times λg less its mean, Q = n + N: the standard
+        error of their mean is that of m.
+
+        Returns:
+            The scores, and n and N, the sizes of two strata that are drawn separately.
+        """
+        n, every = self.queries, self.model.shape[1]
+        same, others = self.model[:, :n], self.model[:, n:]
+        human, like = (_contrasts(x) for x in (self.human, same))
+        power = max(0.0, (human * like).sum() * (1 - n / every))
+        power = power and power / (like * like).sum()
+        residual, known = self.human - power * same, power * others
+        mean = residual.mean(1, keepdims=True) + known.mean(1, keepdims=True)
+        parts = []
+        for part, freedom in ((residual, n - 2), (known, every - n - 1)):
+            scale = math.sqrt(every * (every - 1) / (part.shape[1] * max(1, freedom)))
+            parts.append(scale * (part - part.mean(1, keepdims=True)))
+        return mean + np.concatenate(parts, 1), (n, every - n)
+
     def identical(self, pairs: RunPairs) -> Bool[np.ndarray, " pairs"]:
         """Find pairs whose scores are equal on every query, by people and model."""
         human, model = (tests.identical(v, pairs) for v in (self.human, self.model))
         return human & model
+
+
+def _contrasts(values: Values) -> Values:
+    """Subtract the mean of each run, and then what all runs share of each query."""
+    left = values - values.mean(1, keepdims=True)
+    return left - left.mean(0)
 
 
 def estimate(

@@ -65,10 +65,13 @@ def generator(seed: int, kind: str, block: int) -> np.random.Generator:
 
 
 def indices(
-    seed: int, block: int, size: int, queries: int
+    seed: int, block: int, size: int, *queries: int
 ) -> Int64[np.ndarray, "resamples queries"]:
-    """Draw queries with replacement."""
-    return generator(seed, "bootstrap", block).integers(0, queries, (size, queries))
+    """Draw queries with replacement: of each stratum as many as it has."""
+    random, first = generator(seed, "bootstrap", block), np.cumsum([0, *queries])
+    drawn = [random.integers(0, count, (size, count)) for count in queries]
+    strata = zip(drawn, first, strict=False)
+    return np.concatenate([low + part for part, low in strata], axis=1)
 
 
 def multiplicities(
@@ -87,10 +90,10 @@ def bootstrap_weights(seed: int, resamples: int, queries: int) -> Weights:
 
 
 def all_indices(
-    seed: int, resamples: int, queries: int
+    seed: int, resamples: int, *queries: int
 ) -> Int64[np.ndarray, "resamples queries"]:
     """Draw queries of as many resamples as there are in several blocks."""
-    drawn = [indices(seed, *block, queries) for block in blocks(resamples)]
+    drawn = [indices(seed, *block, *queries) for block in blocks(resamples)]
     return np.concatenate(drawn)
 
 

@@ -15,12 +15,15 @@ from pgcjax.io.containers import Named, container_of, split
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import Origin, keyed, refuse
 from pgcjax.later import stats
+from pgcjax.stats import resample
 from pgcjax.stats.matrix import Matrix, read
 from pgcjax.stats.tests import OfPairs, RunPairs, Values, identical, moments
 
 STRUCTURES: tuple[str, ...] = ("cluster", "system", "collections")
 _REPLICATED = 100
 """Clusters from which on replicates were simulated to hold."""
+_COLLECTED = 50
+"""Queries of each collection from which on replicates were simulated to hold."""
 _UNEQUAL = 2
 """Times as many queries in a collection than in another from which on a note is due."""
 
@@ -126,6 +129,34 @@ def cluster_numbers(
         mend = "Use compare --cluster, or rank_sets."
         raise DataError(f"{text} too little", where="cluster", mend=mend)
     return member.argmax(1)
+
+
+def collection_weights(
+    query_ids: Sequence[str], collections: Any, seed: int, replicates: int
+) -> tuple[
+    Float64[np.ndarray, " queries"], Float64[np.ndarray, "replicates queries"], int
+]:
+    """Draw queries of each collection again, as many as it has, for replicates.
+
+    Returns:
+        Weights by which the mean of scores is that over collections of their means; and
+        the same of each replicate, which add up to 1; and the number of collections.
+
+    Raises:
+        UsageError, DataError: as of `grouped`, or there is one collection only, or a
+            collection has fewer than 50 queries, by which intervals are too short.
+    """
+    names, member = _membership(query_ids, collections, "query_id", "collection")
+    sizes, number = member.sum(0).astype(int), member.argmax(1)
+    if few := [*np.array(names)[sizes < _COLLECTED]]:
+        text = f"fewer than {_COLLECTED} queries of {listed(few)}: replicates vary too"
+        mend = "Use compare --collections, or rank_sets."
+        raise DataError(f"{text} little", where="collections", mend=mend)
+    drawn = resample.all_indices(seed, replicates, *sizes.tolist())
+    counts = np.empty((replicates, len(number)))
+    counts[:, np.argsort(number, kind="stable")] = resample.multiplicities(drawn).T
+    weights = 1 / (len(names) * sizes[number])
+    return weights, counts * weights, len(names)
 
 
 def joined(

@@ -195,6 +195,7 @@ class Uncertainty(Result):
         units = self.metadata["resample"]
         units = "queries and judgments" if units == "both" else units
         units = "clusters of queries" if "clusters" in self.metadata else units
+        units += " of each collection" if "collections" in self.metadata else ""
         return f"{units} drawn again {self.metadata['replicates']} times"
 
     def _lines(self) -> tuple[str, ...]:
@@ -255,7 +256,7 @@ def read_uncertainty(path: str | os.PathLike) -> Uncertainty:
             )
         means = rows["mean"].to_numpy()[np.argsort(cell)].reshape(-1, len(run_ids))
         mean[str(name)], replicates[str(name)] = means[0], means[1:]
-    names = ("replicates", "resample", "seed", "clusters")
+    names = ("replicates", "resample", "seed", "clusters", "collections")
     settings = {name: metadata[name] for name in names if name in metadata}
     return Uncertainty(settings, run_ids=run_ids, mean=mean, replicates=replicates)
 

@@ -196,6 +196,38 @@ def test_clusters_are_drawn_with_all_their_queries(tmp_path):
         pgcjax.uncertainty(runs, **given, resample="queries", cluster=few)
 
 
+def test_queries_are_drawn_within_collections(tmp_path):
+    """Collections of 50 and 70 queries count the same, in means and in replicates."""
+    names = [f"{'ab'[i < 70]}_{i:03}" for i in range(120)]
+    ids = {"query_id": np.repeat(names, 2), "doc_id": ["a", "b"] * 120}
+    random = np.random.default_rng(0)
+    qrels = pd.DataFrame(ids | {"relevance": random.integers(0, 2, 240)})
+    qrels.loc[::60, "relevance"] = 1
+    runs = pd.concat(
+        pd.DataFrame(ids | {"run_id": run, "score": random.random(240)}) for run in "xy"
+    )
+    given = {"qrels": qrels, "measures": "P@1", "replicates": 400, "seed": 2}
+    given |= {"resample": "queries", "verify": 1.0}
+    found = pgcjax.uncertainty(runs, **given, collections="_")
+    scores = found.observed.matrix("P@1")
+    parts = [scores.filter(regex=f"^{name}_").to_numpy() for name in "ab"]
+    mean = np.mean([part.mean(1) for part in parts], 0)
+    assert found.mean["P@1"] == pytest.approx(mean, abs=1e-12)
+    assert np.abs(mean - scores.mean(axis=1)).max() > 1e-3
+    drawn, variance = found.replicates["P@1"], np.zeros(2)
+    for part in parts:
+        variance += part.var(1) / part.shape[1] / 4
+    assert drawn.mean(0) == pytest.approx(mean, abs=4 * variance.max() ** 0.5 / 20)
+    assert drawn.var(0) == pytest.approx(variance, rel=0.25)
+    assert found.drawn_again == "queries of each collection drawn again 400 times"
+    found.save(tmp_path / "means.csv")
+    again = pgcjax.files.read_uncertainty(tmp_path / "means.csv")
+    assert again.metadata["collections"] == 2
+    few = {name: "few" if i < 49 else "many" for i, name in enumerate(names)}
+    with pytest.raises(DataError, match="fewer than 50 queries of few: replicates"):
+        pgcjax.uncertainty(runs, **given, collections=few)
+
+
 def topics_of(seed: int, replicate: int, queries: int) -> np.ndarray:
     return drawn_queries(seed, replicate + 1, queries)[replicate]
 
@@ -308,6 +340,14 @@ def test_what_cannot_be_drawn_is_refused():
         (
             {"cluster": "_", "resample": "both"},
             "cluster needs resample='queries' (--resample queries)",
+        ),
+        (
+            {"collections": "_", "resample": "queries", "missing": "skip"},
+            "collections: missing='skip' averages runs over other queries",
+        ),
+        (
+            {"collections": "_", "resample": "queries", "cluster": "_"},
+            "cluster does not go with collections",
         ),
         (
             {"measures": "ExactPGC"},

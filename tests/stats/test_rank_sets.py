@@ -7,7 +7,8 @@ from helpers.twins import replicates as twin
 
 import pgcjax
 from pgcjax.errors import UsageError
-from pgcjax.stats import procedures, rank_sets, tests
+from pgcjax.stats import procedures, rank_sets, resample, tests
+from pgcjax.stats.rectified import BothScores
 from pgcjax.stats.uncertainty import Uncertainty
 
 SHOWN = ["low", "high", "tier"]
@@ -81,10 +82,78 @@ def test_statistics_are_those_of_max_t(monkeypatch, runs, steps, most):
     assert (other == apart[np.ix_(again, again)]).all()
 
 
+def judged(seed: int, people: int = 20, queries: int = 60, like: float = 0.9):
+    """Make scores by a model, and those by people of the first queries."""
+    random = np.random.default_rng(seed)
+    model = random.random((8, queries)) + 0.05 * np.arange(8)[:, None]
+    noise = random.random((8, people)) + 0.2 * np.arange(8)[:, None]
+    human = like * model[:, :people] + (1 - like) * noise
+    return frame(model), frame(human)
+
+
+def test_rectified_scores_have_the_mean_and_error_of_both_kinds_of_queries():
+    random = np.random.default_rng(1)
+    model = random.random((5, 30))
+    human = 0.7 * model[:, :12] + 0.1 * random.random((5, 12))
+    both = BothScores(human, model, 1e-12)
+    values, strata = both.with_one_power()
+    assert strata == (12, 18)
+    pairs = a, b = tests.all_pairs(5)
+    y, f, g = human[a] - human[b], (model[a] - model[b])[:, :12], model[a] - model[b]
+    covariance = sum(np.cov(y[i], f[i])[0, 1] for i in range(len(a)))
+    power = covariance * (1 - 12 / 30) / f.var(1, ddof=1).sum()
+    assert 0 < power < 1
+    u, w = y - power * f, power * g[:, 12:]
+    mean, deviation = tests.moments(values, pairs)
+    assert mean == pytest.approx(u.mean(1) + w.mean(1), abs=1e-12)
+    square = u.var(1, ddof=2) / 12 + w.var(1, ddof=1) / 18
+    assert deviation**2 / 30 == pytest.approx(square, rel=1e-9)
+    for constant in (np.ones_like(model), -model):  # of no help: people alone
+        alone, _ = BothScores(human, constant, 1e-12).with_one_power()
+        assert alone.mean(1) == pytest.approx(human.mean(1))
+        assert np.ptp(alone[:, 12:], axis=1).max() < 1e-12
+
+
+def test_strata_are_drawn_and_centred_separately():
+    values, pairs = scores(6, 30, seed=5), tests.all_pairs(6)
+    values[:, 10:] += (values[:, :10].mean(1) - values[:, 10:].mean(1))[:, None]
+    statistic, parts, maxima = rank_sets.resampled(values, 300, 3, strata=(10, 20))
+    whole, _, _ = rank_sets.resampled(values, 300, 3)
+    assert statistic == pytest.approx(whole, rel=1e-9)
+    drawn = resample.indices(3, 0, 300, 10, 20)
+    assert drawn[:, :10].max() == 9 and drawn[:, 10:].min() == 10
+    assert (drawn[:, :10] == resample.indices(3, 0, 300, 10)).all()
+    a, b = pairs
+    z = (values[a] - values[b])[:, drawn].transpose(1, 0, 2)
+    observed = (values[a] - values[b]).mean(1)
+    inner = [z[:, :, :10], z[:, :, 10:]]
+    square = np.add(*(part.var(2) * part.shape[2] for part in inner)) / (29 * 30)
+    spread = square.mean(1, keepdims=True)
+    expected = np.abs(z.mean(2) - observed) / np.sqrt(square + spread)
+    assert maxima.max((1, 2)) == pytest.approx(expected.max(1), rel=1e-9)
+
+
+def test_a_model_makes_sets_narrower():
+    model, human = judged(0)
+    found = pgcjax.rank_sets(model, rectify=human, seed=1)
+    alone = pgcjax.rank_sets(human, seed=1)
+    by_run = [t.table.set_index("run_id").sort_index() for t in (found, alone)]
+    widths = [(t["high"] - t["low"]).sum() for t in by_run]
+    assert widths[0] < widths[1]
+    assert "60 queries, 20 of them judged by people; ranks" in found.notes[-1]
+    assert found.metadata["human_queries"] == 20 and found.metadata["drawn"] == "query"
+    runs = pgcjax.compare(model, rectify=human, seed=1, ranks="windows").runs
+    runs = runs.set_index("run_id").sort_index()
+    for name, other in zip(SHOWN, ["rank_low", "rank_high", "tier"], strict=True):
+        assert by_run[0][name].tolist() == runs[other].tolist()
+    with pytest.raises(UsageError, match="cluster does not go with rectify"):
+        pgcjax.rank_sets(
+            model, rectify=human, cluster={f"q{i}": f"{i % 30}" for i in range(60)}
+        )
+
+
 def largest_statistics(values: np.ndarray, seed: int) -> np.ndarray:
     """Compute the largest |T*| of each resample by its formula."""
-    from pgcjax.stats import resample
-
     first, second = tests.all_pairs(len(values))
     z = values[first] - values[second]
     z = z - z.mean(1, keepdims=True)
