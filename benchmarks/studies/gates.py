@@ -1,8 +1,9 @@
 """Does a gate let a worse run pass, and how often does it pass a run that is equal?
 
-`python -m benchmarks.studies.gates` is the study behind docs/how-sure.md. Pairs of runs
-are drawn from public score matrices, whose topics are the population; their difference
-is moved to the border of a claim, where it must not be made in more than 5 % of cases:
+`python -m benchmarks.studies.gates` is the study behind docs/how-sure-evidence.md.
+Pairs of runs are drawn from public score matrices, whose topics are the population;
+their difference is moved to the border of a claim, where it must not be made in more
+than 5 % of cases:
 
 - shifted: by a constant, of any two runs; similar: of a run and the one most like it;
 - reweighted: topics are drawn with unequal chances, so that differences stay as they

@@ -1,10 +1,11 @@
 """Is a difference found as often as `pgcjax power` promises?
 
-`python -m benchmarks.studies.power` is the study behind docs/how-sure.md. Topics of a
-public score matrix are the population, of which a pilot is drawn with replacement; or
-the pilot is the population itself, so that its deviations are the true ones. The run of
-a pair is moved until their true difference is what was asked for, as many topics as
-were promised to do are drawn, and both tests are made: how often is the pair found?
+`python -m benchmarks.studies.power` is the study behind docs/how-sure-evidence.md.
+Topics of a public score matrix are the population, of which a pilot is drawn with
+replacement; or the pilot is the population itself, so that its deviations are the true
+ones. The run of a pair is moved until their true difference is what was asked for, as
+many topics as were promised to do are drawn, and both tests are made: how often is the
+pair found?
 """
 
 import json
@@ -83,7 +84,7 @@ def _is_found(x: np.ndarray, pair: list[int], test: str) -> bool:
 
 
 def tables(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Make the table of docs/how-sure.md: reached power in per cent, by measure."""
+    """Make the table of docs/how-sure-evidence.md: reached power, in per cent."""
     yield "| pilot | runs | test | " + " | ".join(MEASURES) + " |"
     yield "|---" * (3 + len(MEASURES)) + "|"
     for key in dict.fromkeys((r["pilot"], r["runs"], r["test"]) for r in rows):

@@ -1,6 +1,6 @@
 """How narrow can sets of ranks be, and how much narrower does a model make them?
 
-`python -m benchmarks.studies.rank_limits` is a study behind docs/how-sure.md.
+`python -m benchmarks.studies.rank_limits` is a study behind docs/how-sure-evidence.md.
 
 *bounds*: families of `rank_sets` with their real means, and by the same scores the sets
 of oracles. *Errors and order*: it knows the standard errors of all differences, the
@@ -169,7 +169,7 @@ def cases() -> Iterator[dict[str, Any]]:
 
 
 def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
-    """Make the tables of docs/how-sure.md."""
+    """Make the tables of docs/how-sure-evidence.md."""
     names = ["windows", "errors and order", "clear pairs", "true means"]
     yield "| runs | families | ranks, one step | " + " | ".join(names) + " |"
     yield "|---" * (len(names) + 3) + "|"

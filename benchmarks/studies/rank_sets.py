@@ -1,8 +1,8 @@
 """Do the ranks that runs may have hold together, and how wide are they?
 
-`python -m benchmarks.studies.rank_sets` is the study behind docs/how-sure.md. Families
-of runs are drawn as `families` draws them, topics being the population. Beside its
-nulls and real means there are two kinds in which some runs are truly equal:
+`python -m benchmarks.studies.rank_sets` is the study behind docs/how-sure-evidence.md.
+Families of runs are drawn as `families` draws them, topics being the population. Beside
+its nulls and real means there are two kinds in which some runs are truly equal:
 
 - thirds: each run has the mean of its third, by real means;
 - half tied: half of the runs, any of them, have the median of all means.
@@ -100,7 +100,7 @@ def tried(folder: Path, cell: Cell, families: int) -> list[dict[str, Any]]:
 
 
 def tables(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Make the table of docs/how-sure.md: joint coverage in per cent, and widths."""
+    """Make the table of docs/how-sure-evidence.md: joint coverage (%), and widths."""
     frame = pd.DataFrame(rows)
     names = list(frame["by"].unique())
     yield "| means | runs | families | " + " | ".join(names) + " | narrower by |"

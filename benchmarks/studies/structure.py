@@ -1,7 +1,8 @@
 """Do tests hold their level where queries belong together, or runs to one system?
 
-`python -m benchmarks.studies.structure` is the study behind docs/how-sure.md. All runs
-have equal means; queries come in clusters, whose runs have effects of their own.
+`python -m benchmarks.studies.structure` is the study behind docs/how-sure-evidence.md.
+All runs have equal means; queries come in clusters, whose runs have effects of their
+own.
 
 - made up: clusters of 1 to 12 queries, larger ones with larger effects; of the variance
   of a run's scores, a share is of its clusters;

@@ -1,10 +1,10 @@
 """Ranks of systems by few votes of people and many of a model: do they hold together?
 
-`python -m benchmarks.studies.win_rates` prints the table of docs/how-sure.md. Votes are
-made up, so that win rates are known: people's by Bradley and Terry, an eighth of them
-ties; a model says the same in half of the comparisons, and in the others votes by its
-strengths, which are off. Beside `pgcjax.judgments.rank_sets` (`windows`), from the same
-estimates:
+`python -m benchmarks.studies.win_rates` prints the table of docs/how-sure-evidence.md.
+Votes are made up, so that win rates are known: people's by Bradley and Terry, an eighth
+of them ties; a model says the same in half of the comparisons, and in the others votes
+by its strengths, which are off. Beside `pgcjax.judgments.rank_sets` (`windows`), from
+the same estimates:
 
 - ellipsoid: two systems differ if the plane on which they are equal does not meet the
   95 % ellipsoid, by χ² of as many degrees of freedom as systems [Chatzi et al. 2024];
@@ -176,7 +176,7 @@ def one_step(found: WinRates, seed: int) -> np.ndarray:
 
 
 def tables(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Make the table of docs/how-sure.md: joint coverage in per cent, and widths."""
+    """Make the table of docs/how-sure-evidence.md: joint coverage (%), and widths."""
     frame = pd.DataFrame(rows)
     names = list(frame["by"].unique())
     yield "| votes | " + " | ".join(names) + " | narrower by |"

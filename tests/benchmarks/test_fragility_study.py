@@ -21,7 +21,7 @@ def test_found_is_between_the_proven_bound_and_the_baselines(name):
     )
     assert not (proven > found).any()
     assert not (found > greedy).any() and not (found > amip).any()
-    page = " ".join((ROOT / "docs/how-sure.md").read_text("utf-8").split())
+    page = " ".join((ROOT / "docs/how-sure-evidence.md").read_text("utf-8").split())
     for text in (
         f"{len(found)} pairs of neighbours",
         f"bound is 1 in {(found == proven).sum()} pairs",

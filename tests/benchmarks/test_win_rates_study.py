@@ -41,7 +41,7 @@ def test_the_page_shows_what_studies_found(module, key):
     name = module.__name__.rpartition(".")[2]
     folder = harness.ROOT / "benchmarks" / "results"
     rows = json.loads((folder / f"{name}.json").read_text())[key]
-    page = (harness.ROOT / "docs" / "how-sure.md").read_text("utf-8")
+    page = (harness.ROOT / "docs" / "how-sure-evidence.md").read_text("utf-8")
     if module is study:
         assert [x for x in study.tables(rows) if x not in page.splitlines()] == []
     else:
