@@ -101,7 +101,7 @@ def gate(
         UsageError: an argument is wrong. DataError: a score is missing.
 
     Source: one-sided t whose squared standard error is (s² + 4 margin²) / n, since few
-    differences that are all equal prove little. docs/how-sure-evidence.md has the study.
+    differences that are all equal prove little; docs/how-sure-evidence.md has figures.
     """
     check_choice("claim", claim, CLAIMS)
     check_alpha(alpha)
