@@ -20,7 +20,7 @@ from pgcjax.kernels.graded import QueryGains
 from pgcjax.kernels.rbo import rank_weights
 from pgcjax.measures.binary import AP, RBP
 from pgcjax.measures.graded import ERR, nDCG
-from pgcjax.measures.measure import numbers, outline
+from pgcjax.measures.measure import outlined
 from pgcjax.reference.pgc import greedy_ideal
 from pgcjax.stats import paired_counts, resample
 from pgcjax.tensors import adjacency
@@ -111,11 +111,11 @@ def lists(queries: int, runs: int, n: int) -> Work:
         return far
 
     title = f"nDCG, AP, ERR and RBP, N = {n}: {queries} queries × {runs} runs"
-    kernels = tuple(Kernel(type(m).kernel, outline(m), 0) for m in MEASURES)
+    kernels = tuple(Kernel(type(m).kernel, outlined(m)[0], 0) for m in MEASURES)
     one = list_program(kernels, (0, 1, 2, 3), tuple(layouts), width)
     program = compiled(one, Pace(), 1)
     pairs = queries * runs
-    traced = np.array([n for m in MEASURES for n in numbers(m)])
+    traced = np.array([n for m in MEASURES for n in outlined(m)[1]])
     depths = np.array([ABSENT], np.int32)
     shared = flat.documents, weights, traced, depths
     return Work("lists", title, program, (cut, shared), pairs, "(query, run)", differs)

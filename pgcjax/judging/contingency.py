@@ -1,13 +1,14 @@
 """Agreement of sources that prefer one of two alternatives: tables and coefficients."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from math import nan, sqrt
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Bool, Int, Int64, Real
 
-from pgcjax.later import stats
+from pgcjax.later import pd, stats
 
 Preferences = Int[np.ndarray, " pairs"]
 """Preference of a source on each pair: 1 if A is better, -1 if B is, 0 for a tie."""
