@@ -52,6 +52,7 @@ def run_tests(call: str) -> None:
 
     # Modules are imported before pytest could have their shapes checked.
     options = ["-qx", "-p", "no:cacheprovider", "-o", "addopts="]
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
         code = pytest.main([*options, *shlex.split(call)])
     if code == pytest.ExitCode.TESTS_FAILED:
