@@ -153,7 +153,7 @@ def _read_file(path: Path, format: str) -> _Read:
 
 
 def _of_plugin(content: Named) -> _Read:
-    """Read what a plug-in made of a file: canonical rows, or a table of votes."""
+    """Read a plug-in's table of a file: canonical rows, or a table of votes."""
     frame = content.frame
     if not {*PREFERENCES} <= {*frame}:
         return content, _placed(content)
