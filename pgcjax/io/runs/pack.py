@@ -26,7 +26,7 @@ from pgcjax.io.write import unsealed, written_beside
 ROWS = 2**22  # approximate number in a block, which is in memory as a whole
 SEARCHED = (
     2**20
-)  # rows of a group: whoever looks an id up has all names of one in memory
+)  # rows of a group: a search for an id has all names of a group in memory
 _NAMES = ("run_id", "query_id", "doc_id")
 _NUMBERS = ("judged", "position", "clarke", "rank", "length", "judged_length")
 SCHEMA = pa.schema(
