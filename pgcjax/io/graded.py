@@ -46,7 +46,7 @@ class GradedFormat:
     Attributes:
         name: Name of a DataFrame, in messages.
         columns: Columns of the canonical table: ids, and then relevance.
-        line: Example of a line without a header, for messages.
+        line: Form of a line without a header, for messages.
         file: Columns of a line without a header.
         width: Advice about a line with another number of fields.
         number: Advice about a grade that is not a number.
@@ -270,9 +270,9 @@ def _refuse_preferences(
 ) -> None:
     """Refuse lines `query doc doc -2..2`, whose second field is a document.
 
-    A file holds preferences in Jelsas' format if all labels are from that format and
-    each second field is NA or a document of the query, which no iteration, judge or
-    intent is. Second fields that are small whole numbers decide nothing.
+    A file certainly holds preferences in Jelsas' format if all labels and NA fit that
+    format and each second field is NA or a document of the query, which no iteration,
+    judge or intent is. Second fields that are small whole numbers decide nothing.
     """
     query, second, doc = (table[n] for n in ("query_id", kind.file[1], "doc_id"))
     grade = table["relevance"]

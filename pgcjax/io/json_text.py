@@ -1,4 +1,4 @@
-"""Parser of JSON that refuses repeated keys in an object, which would be lost."""
+"""Parser of JSON that refuses repeated keys, as one of two values would be lost."""
 
 import json
 import re

@@ -296,7 +296,7 @@ _NO_TEXT += "reads no id as missing."
 def ids(column: pd.Series, origin: Origin, *, empty: bool = False) -> pd.Series:
     """Convert a column of ids to text; whole numbers keep all digits.
 
-    With `empty`, cells may be empty, and become missing.
+    Text is unchanged. With `empty`, cells may be empty, and become missing.
 
     Raises:
         DataError: an id is empty, has a decimal point, or blanks around it.

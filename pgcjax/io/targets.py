@@ -52,7 +52,7 @@ def keep_apart(
 
 
 def _expanded(source: Any, elsewhere: bool) -> list[Path]:
-    """List files; remote ones only if `elsewhere`, because stores are slow."""
+    """List files; remote ones only if a target is remote, because stores are slow."""
     if isinstance(source, (list, tuple)) and not elsewhere:
         source = [one for one in source if not is_remote(one)]
     elif is_remote(source) and not elsewhere:

@@ -35,7 +35,7 @@ def read_runs(
     """List one run or many, to be read when they are needed.
 
     Every function that takes runs takes the result, and reads the parts that it needs.
-    Only pipes are read here; files are never all in memory at once.
+    Only pipes are read here; files are not all in memory at once.
 
     Args:
         source: Files, folders and globs of TREC runs (6 columns), of 3 columns `query

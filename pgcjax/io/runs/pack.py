@@ -64,7 +64,7 @@ def pack(
         only_judged: Leave out documents without judgments. The file is smaller, and
             fits no other judgments.
         progress: Called with `(stage, done, total)`.
-        judgments: Judgments to pack for, as in `evaluate`: `preferences=`, `qrels=`…
+        judgments: Judgments to pack for, as in `evaluate`: `preferences=`, `qrels=`, …
 
     Returns:
         Number of runs.

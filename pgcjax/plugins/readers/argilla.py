@@ -5,8 +5,9 @@ argilla/src/argilla/records/_resource.py, `Record.to_dict`): `{id, fields, metad
 responses: {question: [{value, user_id}]}}`; or flat (`to_list(flatten=True)`), with
 `question.responses`, `.users` and `.status`. A ranking is a list of names, or of
 {value, rank}, where equal ranks are ties; a label is read as an answer in a table of
-votes. If the metadata has an entry with the name of a field, such as a model, its value
-is the document. The query is the record, the judge the user, the aspect the question.
+votes. If the metadata has an entry with the name of a field, its value, such as a
+model, is the document. The query is the record, the judge the user, the aspect the
+question.
 """
 
 from collections.abc import Iterator, Mapping
