@@ -1,6 +1,6 @@
 """Score search runs against pairwise preferences: Greedy PGC and compatibility.
 
-The names that most scripts type are here (`__init__.pyi` lists them), the rest in
+Most scripts need only the names here (`__init__.pyi` lists them); the others are in
 `pgcjax.files`, `judgments`, `rankings`, `ask`, `meta` and `errors`. Each is loaded when
 it is first used: `import pgcjax` imports neither JAX nor pandas.
 """
@@ -17,7 +17,7 @@ _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
-    """Load a name; one of before the redesign from its new place, with a warning."""
+    """Load a name; a name from before the redesign, with a warning."""
     if name not in NAMES:
         return _load(name)
     door, _, new = NAMES[name].partition(".")

@@ -1,4 +1,4 @@
-"""Names of before the redesign, and what stands for them: see docs/migration.md."""
+"""Names from before the redesign, and their replacements: see docs/migration.md."""
 
 _SAME = {
     "ask": "Added Finished Judged SimulatedAsking Tournament",
@@ -53,7 +53,7 @@ VERBS = {
     "rbo": "rankings rbo",
     "simulate": "files simulate",
 }
-"""Old verbs, and what to type in their place."""
+"""Old verbs, and their replacements."""
 
 _CALL = "call pgcjax.uncertainty(…, {}=…)"
 _MOVED = [
@@ -63,7 +63,7 @@ _MOVED = [
     ("pool_depth", "call pgcjax.uncertainty(…, leave_out='runs', pool_depth=…)"),
 ]
 ARGUMENTS = {n: new.format(n) for names, new in _MOVED for n in names.split()}
-"""Old arguments of `evaluate`, and what to give or call in their place."""
+"""Old arguments of `evaluate`, and their replacements."""
 
 _DRAWN = "replicates resample seed interval leave-out pairs-output score-intervals"
 _SCORED = "evaluate, uncertainty"
@@ -97,4 +97,4 @@ OPTIONS = {
     for name in names.split()
     for option in [f"-{name}" if len(name) == 1 else f"--{name}"]
 }
-"""Old options of verbs, and what to type in their place."""
+"""Old options of verbs, and their replacements."""

@@ -1,4 +1,4 @@
-"""Collect judgments: tournaments of documents, and what designs of them cost."""
+"""Collect judgments: tournaments of documents, and the cost of their designs."""
 
 from pgcjax.asking.program import Judged as Judged
 from pgcjax.asking.simulate import SimulatedAsking as SimulatedAsking

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 Progress = Callable[[str, int, int], None]
-"""Receives the progress of a job: stage, number of steps done, and of all."""
+"""Receives the progress of a job: stage, steps done, and all steps."""
 
-_began: list[int] = []  # the process that was the first to work, here or before a fork
+_began: list[int] = []  # id of the process that began work, this one or its parent
 
 
 def counted(n: int, noun: str) -> str:
@@ -24,7 +24,7 @@ def listed(names: Sequence[str], most: int = 3) -> str:
 
 
 def shared(messages: Iterable[tuple[str, str]]) -> list[str]:
-    """Write once what holds of several names: `PGC, AP: 8 runs, 20 queries`."""
+    """Write a note once for all names that share it: `PGC, AP: 8 runs, 20 queries`."""
     names: dict[str, list[str]] = {}
     for name, text in messages:
         names.setdefault(text, []).append(name)
@@ -32,22 +32,22 @@ def shared(messages: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _several(names: Sequence[str], most: int = 4) -> str:
-    """List names, of many the first and the number of the others."""
+    """List names; if there are many, the first ones and the number of the rest."""
     if len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} others"
 
 
-# They would move a cursor, hide or turn letters round, break a line, or be no XML.
+# These move a cursor, hide or reverse letters, break lines, or are illegal in XML.
 _CONTROL = re.compile(
     "[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""Write control characters as Python does, such as `\x1b`, but those to keep.
+    r"""Write control characters, except those in `keep`, as escapes such as `\x1b`.
 
-    Names are stored as they are; this is how they are shown to people.
+    Names are stored unchanged, and shown to people in this form.
     """
 
     def escaped(match: re.Match[str]) -> str:
@@ -69,12 +69,12 @@ class PgcjaxError(Exception):
 
 
 class DataError(PgcjaxError, ValueError):
-    """Wrong data: what, where, and how to mend it, on one line.
+    """Wrong data: the problem, its place, and its remedy, on one line.
 
     Args:
-        problem: what was expected and what was found instead.
+        problem: What was expected and what was found instead.
         where: `file:line`, `file` or the name of a table; may be empty.
-        mend: what the user can do about it; may be empty.
+        mend: Advice to the user; may be empty.
     """
 
     def __init__(self, problem: str, *, where: str = "", mend: str = ""):
@@ -90,31 +90,31 @@ class UsageError(PgcjaxError, ValueError):
 
 
 class VerificationError(PgcjaxError):
-    """A score differs from its plain reference: a defect of pgcjax, not of data."""
+    """A score differs from its reference implementation: a defect of pgcjax."""
 
 
 class DataWarning(UserWarning):
-    """Data that can be scored, but that its owner should look at."""
+    """Data that can be scored, but that its owner should check."""
 
     def __init__(self, message: str = ""):
         super().__init__(one_line(message))
 
 
 def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
-    """Refuse an argument that is none of the allowed ones, by a UsageError."""
+    """Raise a UsageError if an argument is none of the allowed values."""
     allowed = tuple(allowed)
     if value not in allowed:
         raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")
 
 
 def check_whole(name: str, value: object, least: int) -> None:
-    """Refuse what is no whole number of `least` or more, by a UsageError."""
+    """Raise a UsageError if an argument is no whole number of at least `least`."""
     if type(value) is not int or value < least:
         raise UsageError(f"{name}={value!r}: expected a whole number, {least} or more")
 
 
 def outside() -> int:
-    """Stack level of the nearest caller outside of this package, for a warning."""
+    """Stack level of the nearest caller outside this package, for a warning."""
     frame, level = inspect.currentframe(), 0
     while frame and frame.f_globals.get("__name__", "").split(".")[0] == "pgcjax":
         frame, level = frame.f_back, level + 1
@@ -127,12 +127,12 @@ def refuse_arguments(
     """Refuse arguments that a function does not have.
 
     Args:
-        function: its name.
-        others: what it was given.
-        instead: of names that are likely, what to do.
+        function: Name of the function.
+        others: The unexpected arguments.
+        instead: Advice for likely names of such arguments.
 
     Raises:
-        UsageError: it is such a name. TypeError: it is any other.
+        UsageError: an argument has such a name. TypeError: it has another name.
     """
     for name in others:
         if name in instead:
@@ -143,11 +143,11 @@ def refuse_arguments(
 def refuse_forked() -> None:
     """Refuse to work in a process that was forked after work had begun.
 
-    Polars and JAX compute by threads, which a fork leaves behind: the child would wait
-    for them for ever. All that reads files or computes by them asks here first.
+    The threads of polars and JAX do not survive a fork, and the child process would
+    wait for them for ever. Functions that use these libraries call this one first.
 
     Raises:
-        UsageError: at once, in such a child.
+        UsageError: this is such a child process.
     """
     if not _began:
         _began.append(os.getpid())

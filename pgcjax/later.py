@@ -1,12 +1,12 @@
-"""Libraries that take long to import, for modules that many calls do without them.
+"""Libraries that take long to import, and that many calls do not need.
 
-`from pgcjax.later import jnp` stands for `import jax.numpy as jnp`: JAX is imported
-when a name of it is first asked for, such as when a kernel is traced. `Array`, for
-annotations, is JAX's where JAX was imported before. Modules that annotate by names of
+`from pgcjax.later import jnp` replaces `import jax.numpy as jnp`: JAX is imported when
+one of its names is first used, such as when a kernel is traced. `Array`, for
+annotations, is JAX's if JAX was imported before. Modules whose annotations use names of
 other libraries leave annotations unevaluated.
 
-Methods of findings that rooms above carry out open these rooms in the same way: the
-last line here names them all.
+Some methods of results are implemented in rooms above; these rooms are imported in the
+same way, and the last line here names them all.
 """
 
 import sys
@@ -19,7 +19,7 @@ class Later:
     """A library that is not imported yet.
 
     Attributes:
-        module: its name.
+        module: Name of the library.
     """
 
     def __init__(self, module: str):
@@ -28,11 +28,11 @@ class Later:
         self._imported: ModuleType | None = None
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the library has under a name."""
+        """Return an attribute of the library."""
         return getattr(self._imported or self._import(), name)
 
     def _import(self) -> ModuleType:
-        # `import_module` waits for another thread that imports the library just now.
+        # `import_module` waits for another thread that is importing the library.
         self._imported = import_module(self.module)
         return self._imported
 
@@ -53,5 +53,5 @@ else:
     pc, pq = Later("pyarrow.compute"), Later("pyarrow.parquet")
     stats, integrate = Later("scipy.stats"), Later("scipy.integrate")
 
-# `Result.plot` and `Scores.explain` are methods of what rooms below make.
+# `Result.plot` and `Scores.explain` are methods of classes in rooms below.
 figures, explaining = Later("pgcjax.reporting.figures"), Later("pgcjax.engine.explain")

@@ -1,4 +1,4 @@
-"""Rankings: what makes their scores, rank-biased overlap, and preferences of pairs."""
+"""Rankings: explanations of scores, rank-biased overlap, and preferences of pairs."""
 
 from pgcjax.engine.explainer import Explainer as Explainer
 from pgcjax.engine.explanation import Difference as Difference

@@ -1,4 +1,4 @@
-"""The files of a simulated collection, and where the shipped one lies."""
+"""The files of a simulated collection, and the folder of the shipped one."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def write_collection(collection: "Collection", folder: str | os.PathLike) -> Non
     """Write a collection to a new folder, whole or not at all.
 
     The files are UTF-8 text with Unix line ends, the same bytes for the same settings
-    on every system; the README.md among them says what each one holds.
+    on every system; the README.md among them describes each file.
 
     Raises:
         DataError: the folder exists, or cannot be made there.

@@ -24,20 +24,20 @@ class CollectionSettings:
     """Settings of the simulation; the defaults made the shipped collection.
 
     Args:
-        queries: number of queries.
-        documents: judged documents per query (the pool).
-        runs: number of runs; one of them lacks one query.
-        judges: number of judges of preferences.
-        intents: intents per query.
-        depth: documents per query in a run. The collection holds as many unjudged
+        queries: Number of queries.
+        documents: Judged documents per query (the pool).
+        runs: Number of runs; one of them lacks one query.
+        judges: Number of judges of preferences.
+        intents: Intents per query.
+        depth: Documents per query in a run. The collection holds as many unjudged
             documents per query, which runs retrieve as well.
-        rows: rows of the image grid, which shows the top of a run in reading order.
-        columns: columns of the image grid.
-        pairs: pairs that each judge judges per query; None is 1.25 per document.
-        seed: of every random number.
+        rows: Rows of the image grid, which shows the top of a run in reading order.
+        columns: Columns of the image grid.
+        pairs: Pairs that each judge judges per query; None is 1.25 per document.
+        seed: Seed of all random numbers.
 
     Raises:
-        UsageError: a setting that is no whole number, or is out of its range.
+        UsageError: a setting is no whole number, or is out of its range.
     """
 
     queries: int = 20

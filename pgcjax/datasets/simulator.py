@@ -11,7 +11,7 @@ import pandas as pd
 
 from pgcjax.datasets.settings import CollectionSettings
 
-MODEL = 1  # raise it with every change that alters the tables of the same settings
+MODEL = 1  # to be raised with every change of the tables that settings produce
 GRADE_FROM = (0.25, 0.5, 0.75)  # utilities where grades 1, 2 and 3 begin
 GRADE_NOISE = 0.05  # standard deviation, in utility
 TIE_BELOW = 0.08  # perceived utilities closer than this are judged a tie
@@ -19,8 +19,8 @@ BEST_QUALITY, WORST_QUALITY = 0.82, 0.40
 BEST_RELIABILITY, WORST_RELIABILITY = 0.95, 0.65
 UNJUDGED_UTILITY = 0.6  # factor: a pool misses poor documents more than good ones
 NAVIGATIONAL = 0.35  # share of the intents after the first
-# The query, by index, that the worst run lacks: the same however many are asked for,
-# and the order of the runs stays what it is if the query counts as 0.
+# Index of the query that the worst run lacks. It does not depend on the number of
+# queries, and the order of the runs is the same if the query counts as 0.
 MISSING_QUERY = 1
 WORDS = (
     "alder aspen basil birch cedar clove cress elder fern hazel heath holly iris ivy "
@@ -46,13 +46,13 @@ class Collection:
     """Simulated tables, in the canonical columns, and the truth behind them.
 
     `truth` has one row per run, best first: run_id, quality (0 to 1) and position
-    (from 1). The true order is the order of quality, the weight of utility against
-    noise in a run's scores: more weight raises the expected score of every sound
-    measure, but a sample of queries may still put two neighbours the other way round.
+    (from 1). The true order is the order of quality, which is the weight of utility
+    against noise in a run's scores. More weight raises the expected score of every
+    sound measure, but two neighbours may be reversed on a sample of queries.
 
-    `judges` (judge, reliability) and `utilities` (query_id, doc_id, utility, judged)
-    are what judgments were drawn from. Rows and columns of `grid` count from 0, ranks
-    of `runs` from 1.
+    Judgments were drawn from `judges` (judge, reliability) and `utilities` (query_id,
+    doc_id, utility, judged). Rows and columns of `grid` count from 0, ranks of `runs`
+    from 1.
     """
 
     settings: CollectionSettings
@@ -75,21 +75,21 @@ class _SimulatedQuery:
     query_id: str
     doc_ids: np.ndarray
     utility: np.ndarray  # in [0, 1]
-    grade: np.ndarray  # of the judged documents
+    grade: np.ndarray  # of judged documents only
 
 
 def simulate(settings: CollectionSettings) -> Collection:
     """Draw a collection: the same settings always give the same tables.
 
-    A document's utility u is the square of a uniform number, so most are poor, times
-    0.6 if nobody judged it; grades are thresholds of u with a little noise. A judge of
-    reliability r answers a tie for perceived differences below 0.08, else the larger of
-    the perceived utilities, seen with noise of standard deviation (1 - r) / 2, and
-    reverses a share (1 - r) / 2 of the answers. A run of quality q scores documents by
-    q u + (1 - q) uniform noise.
+    A document's utility u is the square of a uniform number, so most documents are
+    poor; u of an unjudged document is multiplied by 0.6. Grades are thresholds of u
+    with a little noise. A judge of reliability r perceives utilities with noise of
+    standard deviation (1 - r) / 2, answers a tie if they differ by less than 0.08, else
+    prefers the larger one, and reverses a share (1 - r) / 2 of the answers. A run of
+    quality q scores documents with q u + (1 - q) uniform noise.
 
     Every (purpose, query, run or judge) has its own stream of random numbers, so more
-    runs leave the judgments as they were, and more queries the earlier queries.
+    runs do not change the judgments, nor more queries the earlier ones.
     """
     queries = [_query(settings, i) for i in range(settings.queries)]
     quality = _spaced(BEST_QUALITY, WORST_QUALITY, settings.runs)
@@ -132,7 +132,7 @@ def _query(settings: CollectionSettings, index: int) -> _SimulatedQuery:
     utility = rng.random(size) ** 2
     utility[settings.documents :] *= UNJUDGED_UTILITY
     utility = utility.round(4)
-    # Ids are dealt out, else score ties broken by doc id would favour the unjudged.
+    # Ids are shuffled, else ties broken by doc id would favour unjudged documents.
     dealt = np.split(_shuffled(rng, size) + 1, [settings.documents])
     numbers = np.concatenate([np.sort(part) for part in dealt])
     width = max(2, len(str(size)))
@@ -192,7 +192,7 @@ def _grid(settings: CollectionSettings, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _judges(settings: CollectionSettings) -> pd.DataFrame:
-    """Names in order, reliabilities dealt out: a name tells nothing."""
+    """Return judges in the order of their names, with shuffled reliabilities."""
     reliability = _spaced(BEST_RELIABILITY, WORST_RELIABILITY, settings.judges)
     dealt = _shuffled(_stream(settings, Purpose.JUDGES), settings.judges)
     names = [f"j{i}" for i in range(1, settings.judges + 1)]
@@ -230,10 +230,10 @@ def _judged_pairs(
 def _intents(
     settings: CollectionSettings, query: _SimulatedQuery
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The intents of a query, and the grades of its pool for each of them.
+    """The intents of a query, and the grades of its pool for each intent.
 
-    A document keeps its grade for about half of the intents and gets 0 for the others;
-    for a navigational intent only the best of them keeps a grade, at least 1.
+    A document keeps its grade for about half of the intents, and has grade 0 for the
+    others. For a navigational intent only the best document keeps a grade, at least 1.
     """
     rng = _stream(settings, Purpose.INTENTS, query.index)
     count, pool = settings.intents, query.grade.size
@@ -265,7 +265,7 @@ def _intents(
 
 
 def _run_names(settings: CollectionSettings) -> list[str]:
-    """Plain words in shuffled order, with numbers once the words are used up."""
+    """Plain words in shuffled order, with numbers after all words are used."""
     names: list[str] = []
     while len(names) < settings.runs:
         lap = len(names) // len(WORDS)

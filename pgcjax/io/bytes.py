@@ -1,6 +1,6 @@
-"""The content of a file, here or elsewhere: read, decompressed, as UTF-8.
+"""The content of a file, local or remote: read, decompressed, as UTF-8.
 
-A file is read at once, by `read_bytes`, or in pieces of whole lines, by `text_pieces`.
+`read_bytes` reads a file at once, `text_pieces` in pieces of whole lines.
 """
 
 import codecs
@@ -17,10 +17,10 @@ from pgcjax.io.remote import unreadable
 from pgcjax.later import pa
 
 LINE = 2**26
-"""Most bytes of a line: a longer one is hardly meant as text."""
+"""Most bytes of a line: a file with a longer one is hardly text."""
 
 PARQUET, ZIP, MARK = b"PAR1", b"PK\x03\x04", b"\xef\xbb\xbf"
-"""First bytes of such files, and of text with the byte-order mark of UTF-8."""
+"""First bytes of Parquet, of ZIP, and of UTF-8 text with a byte-order mark."""
 
 _PIECE = 2**20
 
@@ -35,13 +35,13 @@ def read_bytes(
     """Read a file, decompressed; text as UTF-8, whatever its encoding.
 
     Args:
-        path: of the file.
-        most: bytes that it may have, decompressed; by default what `reading` allows.
-        encoding: of text; by default what `reading` chose.
+        path: Path of the file.
+        most: Most bytes that it may have, decompressed; by default those of `reading`.
+        encoding: Encoding of text; by default that of `reading`.
 
     Raises:
-        TooLargeError: it has more. DataError: it cannot be read or decompressed, is a
-            device, or has an endless line.
+        TooLargeError: the file has more bytes. DataError: it cannot be read or
+            decompressed, is a device, or has an endless line.
     """
     most = chosen().memory if most is None else most
     encoding = encoding or chosen().encoding
@@ -50,12 +50,12 @@ def read_bytes(
         check_size(path, about.st_size, most)
         if stat.S_ISREG(about.st_mode):
             data = file.read()
-        else:  # a pipe, or a file elsewhere
+        else:  # a pipe, or a remote file
             data = _gathered(path, iter(lambda: file.read(_PIECE), b""), most)
     if kind := unpack.kind_of(data):
         try:
             data = _gathered(path, unpack.parts(kind, BytesIO(data), most), most)
-        except TooLargeError:  # which is a ValueError
+        except TooLargeError:  # it is also a ValueError
             raise
         except unpack.BROKEN as error:
             raise _broken(path, kind, error) from None
@@ -63,7 +63,7 @@ def read_bytes(
         return data
     if encoding != UTF8:
         try:
-            # Not bytes.decode, which takes UTF-16 without a mark to be of this machine.
+            # bytes.decode reads UTF-16 without a mark in this machine's byte order.
             data = codecs.getincrementaldecoder(encoding)().decode(data, True).encode()
         except UnicodeError as error:
             raise _of_other_encoding(path, encoding, error) from None
@@ -76,7 +76,7 @@ def opened(path: Path) -> Iterator[BufferedReader]:
     """Open a file or pipe; raise a `DataError` if it cannot be read.
 
     Raises:
-        DataError: it cannot be read, or is a device.
+        DataError: the file cannot be read, or is a device.
     """
     try:
         mode = path.stat().st_mode
@@ -93,7 +93,7 @@ def opened(path: Path) -> Iterator[BufferedReader]:
 
 
 def _gathered(path: Path, parts: Iterable[bytes], most: int) -> bytes:
-    """Put parts together, but no more of them than may be read."""
+    """Put parts together, up to the number of bytes that may be read."""
     data = BytesIO()
     for part in parts:
         check_size(path, data.tell() + len(part), most)
@@ -107,15 +107,15 @@ def text_pieces(
     """Read a text file, decompressed and as UTF-8, in pieces of whole lines.
 
     Args:
-        path: of the file.
-        size: bytes of a piece, about.
-        encoding: as of `read_bytes`.
+        path: Path of the file.
+        size: Approximate bytes of a piece.
+        encoding: As for `read_bytes`.
 
     Yields:
-        A piece, and how many bytes of the file have been read.
+        A piece, and the number of bytes of the file that have been read.
 
     Raises:
-        DataError: as of `read_bytes`.
+        DataError: as in `read_bytes`.
     """
     encoding = encoding or chosen().encoding
     before, waiting, count, enough = 0, [], 0, size
@@ -127,7 +127,7 @@ def text_pieces(
                 if count < enough:
                     continue
                 data = b"".join(waiting)
-                # Behind a return at the very end may come the rest of a line end.
+                # A return at the end of the data may be the first half of a line end.
                 end = data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
                 enough = size
                 if end:
@@ -136,7 +136,7 @@ def text_pieces(
                 elif count > LINE:
                     raise _long_line(path, before + 1)
                 else:
-                    # Not to put a long line together again and again.
+                    # So a long line is not put together again and again.
                     enough = min(2 * count, LINE + 1)
                 waiting, count = [data[end:]], len(data) - end
         except UnicodeError as error:
@@ -156,12 +156,12 @@ def _parts(path: Path, file: BufferedReader, size: int) -> Iterator[bytes]:
         yield from unpack.parts(kind, file, size)
     except unpack.BROKEN as error:
         if isinstance(error, OSError) and error.errno:
-            raise  # of the disk
+            raise  # an error of the disk
         raise _broken(path, kind, error) from None
 
 
 def _utf8(parts: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-    """Turn parts of a text into UTF-8."""
+    """Convert parts of a text to UTF-8."""
     if encoding == UTF8:
         yield from parts
         return
@@ -184,12 +184,12 @@ def check_size(path: Path, size: int, most: int | None = None) -> None:
     """Refuse a file that has more bytes, decompressed, than may be read at once.
 
     Args:
-        path: of the file.
-        size: its bytes.
-        most: as of `read_bytes`.
+        path: Path of the file.
+        size: Bytes of the file.
+        most: As for `read_bytes`.
 
     Raises:
-        TooLargeError: it has more.
+        TooLargeError: the file has more bytes.
     """
     most = chosen().memory if most is None else most
     if size <= most:
@@ -206,8 +206,8 @@ def check_size(path: Path, size: int, most: int | None = None) -> None:
 def _of_other_encoding(
     path: Path, encoding: str, error: UnicodeError, lines: int = 0
 ) -> DataError:
-    """Return the error of text in another encoding, after so many `lines`."""
-    # Of UTF-16 and UTF-32 without the mark of their byte order: Python raises a
+    """Return the error of text in another encoding, found after `lines` lines."""
+    # If UTF-16 or UTF-32 lacks the mark of its byte order, Python raises a
     # UnicodeDecodeError since 3.13, a plain UnicodeError before.
     if not isinstance(error, UnicodeDecodeError) or "BOM" in error.reason:
         return DataError(
@@ -231,10 +231,10 @@ def _of_other_encoding(
 
 @contextmanager
 def decoding(path: Path, noun: str, mend: str) -> Iterator[None]:
-    """Turn what Arrow raises for a file that it cannot read into a `DataError`.
+    """Convert errors that Arrow raises for an unreadable file to a `DataError`.
 
     Raises:
-        DataError: with what is to be done about it.
+        DataError: Arrow cannot read the file; the message has the advice `mend`.
     """
     try:
         yield
@@ -248,14 +248,14 @@ def decoding(path: Path, noun: str, mend: str) -> Iterator[None]:
 
 
 def line_ends(data: bytes) -> int:
-    """Count the ends of lines, whatever they are."""
+    """Count the ends of lines, in any convention."""
     if b"\r" not in data:
         return data.count(b"\n")
     return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
 
 
 def check_lines(path: Path, data: bytes) -> None:
-    """Refuse text with a line that is longer than any line should be.
+    """Refuse text with a line of more than `LINE` bytes.
 
     Raises:
         DataError: there is such a line.
@@ -270,7 +270,7 @@ def check_lines(path: Path, data: bytes) -> None:
 
 
 def _long_line(path: Path, line: int) -> DataError:
-    """Return the error of a line of text that is longer than any should be."""
+    """Return the error of a line of text that is too long."""
     return DataError(
         f"expected lines of at most {LINE >> 20} MiB, found a longer one",
         where=f"{path}:{line}",
@@ -282,7 +282,7 @@ def decode(path: Path, data: bytes) -> str:
     """Read bytes as UTF-8 text, with or without a byte-order mark, in Unix lines.
 
     Raises:
-        DataError: they are something else, or empty.
+        DataError: the bytes are something else, or empty.
     """
     try:
         text = data.decode("utf-8-sig")

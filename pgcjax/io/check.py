@@ -1,4 +1,4 @@
-"""Counts of what runs and judgments contain."""
+"""Counts of the content of runs and judgments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pgcjax.errors import DataError, counted
 from pgcjax.io.votes.double import FLIPPED, KINDS, double_votes
 from pgcjax.later import pd
 
-_ROWS = 2**16  # whose text is hashed at once
+_ROWS = 2**16  # rows whose text is hashed at once
 
 
 def summarise_runs(runs: pd.DataFrame) -> list[str]:
@@ -103,7 +103,7 @@ def summarise_preferences(preferences: pd.DataFrame) -> list[str]:
 
 
 def _double_votes(preferences: pd.DataFrame) -> list[str]:
-    """Count answers of judges who saw a pair in both orders, where that is known."""
+    """Count answers of judges who saw a pair in both orders, if orders are known."""
     votes = double_votes(preferences)
     if votes.empty:
         return []
@@ -132,21 +132,22 @@ def _comments(table: pd.DataFrame) -> tuple[int, str, str]:
 
 
 def _notes(*notes: tuple[int, str, str]) -> list[str]:
-    """Compute how many there are, where there are any: number, noun, and the rest."""
+    """Write notes of (number, noun, rest of the sentence), without those of 0."""
     return [f"{counted(count, noun)}{text}" for count, noun, text in notes if count]
 
 
 def fingerprint(table: pd.DataFrame | pl.DataFrame) -> str:
-    """Name the content of canonical judgments, whatever the order of their rows.
+    """Compute a hash of canonical judgments that ignores the order of their rows.
 
-    Hashed are sorted lines of cells with tabs between, which no id holds, columns
-    ascending by name. A missing cell is NUL, a number the integer that its bits make.
+    The hashed text is sorted lines of cells, with columns ascending by name and tabs,
+    which no id has, between them. A missing cell is NUL, a number the integer of its
+    bits.
     """
     names = sorted(table.columns)
     cells = pl.DataFrame([_text(table[name]).alias(name) for name in names])
     rows = cells.select(pl.concat_str(names, separator="\t").sort()).to_series()
     digest = sha256("\t".join(names).encode())
-    for start in range(0, max(1, len(rows)), _ROWS):  # all as one text takes memory
+    for start in range(0, max(1, len(rows)), _ROWS):  # in parts, to save memory
         digest.update(
             b"\n" + rows[start : start + _ROWS].str.join("\n").item().encode()
         )
@@ -160,7 +161,7 @@ def _text(column: pd.Series | pl.Series) -> pl.Series:
         else:
             column = pl.Series(column.to_numpy(np.float64))
     if column.dtype.is_numeric():
-        values = column.to_numpy() + 0.0  # -0 judges as 0 does
+        values = column.to_numpy() + 0.0  # -0 means the same as 0
         return pl.Series(values.view(np.int64)).cast(pl.String)
     return column.cast(pl.String).fill_null("\0")
 
@@ -169,7 +170,7 @@ def check_common_queries(judged: Iterable[str], run_queries: Iterable[str]) -> N
     """Refuse judgments and runs that share no query.
 
     Raises:
-        DataError: with sample ids from each side.
+        DataError: there is no common query; the message has sample ids of both.
     """
     judged, run_queries = set(judged), set(run_queries)
     if judged & run_queries:
@@ -186,7 +187,7 @@ def check_common_queries(judged: Iterable[str], run_queries: Iterable[str]) -> N
 
 
 def summarise_overlap(tables: dict[str, pd.DataFrame]) -> list[str]:
-    """Compute how much of the judgments the runs hold; nothing without both."""
+    """Describe the share of judgments that the runs hold; empty without both."""
     if "runs" not in tables:
         return []
     runs, lines = tables["runs"], []
@@ -208,7 +209,7 @@ def summarise_overlap(tables: dict[str, pd.DataFrame]) -> list[str]:
 
 
 def summarise_intents(intents: pd.DataFrame) -> list[str]:
-    """Describe a table of intents: how many, of which kinds."""
+    """Describe a table of intents: their number and kinds."""
     kinds = intents["kind"].value_counts().sort_index()
     shown = ", ".join(f"{kind}: {count}" for kind, count in kinds.items())
     return [
@@ -218,7 +219,7 @@ def summarise_intents(intents: pd.DataFrame) -> list[str]:
 
 
 def summarise_grids(grids: pd.DataFrame) -> list[str]:
-    """Describe a table of grids: how many, and their sizes."""
+    """Describe a table of grids: their number and sizes."""
     of_grid = grids.groupby(["query_id", "run_id"])
     images, rows = of_grid.size(), of_grid["row"].max() + 1
     return [

@@ -19,7 +19,7 @@ from pgcjax.io.remote import local_folder
 from pgcjax.io.write import unsealed, written_beside
 
 _ABOUT = "job.json"
-_BEGINS = (b'{"crc32": "', b'{"version": "')  # as that file does; once it had no crc32
+_BEGINS = (b'{"crc32": "', b'{"version": "')  # the second is of earlier versions
 _PIECE = re.compile(r"(\d+-\d+|finished-blocks)\.npz")
 _LOCAL = 30  # bytes before the name of a member of an archive
 _MARK = b"pgcj"  # at the end of a piece, before its checksum
@@ -27,14 +27,14 @@ _AWAY = "Move it away, or name another output file or journal."
 
 
 class Checkpoint:
-    """A folder with named pieces of finished work; made when there is one to keep.
+    """A folder with named pieces of finished work; made when the first is saved.
 
     Attributes:
-        folder: need not exist.
+        folder: Path of the folder, which need not exist.
     """
 
     def __init__(self, folder: str | os.PathLike, job: Mapping[str, Any]):
-        """Open the checkpoint of a job: all that every piece depends on, as JSON.
+        """Open the checkpoint of a job, given as all that its pieces depend on.
 
         Raises:
             DataError: the folder has finished work of another job, has damaged work, or
@@ -42,7 +42,7 @@ class Checkpoint:
         """
         check_folder(folder)
         self.folder, self._job = Path(folder), dict(job)
-        # It begins with the job: a piece that another job keeps here does not fit.
+        # Each checksum begins with the job, so pieces of another job do not fit.
         self._crc = crc32(json.dumps(self._job).encode())
         about = self.folder / _ABOUT
         mend = (
@@ -67,7 +67,7 @@ class Checkpoint:
             )
 
     def save(self, name: str, **arrays: np.ndarray) -> None:
-        """Keep a piece, whole or not at all.
+        """Save a piece, whole or not at all.
 
         Raises:
             DataError: the folder cannot be written.
@@ -105,10 +105,10 @@ class Checkpoint:
             return None
 
     def views(self, name: str) -> dict[str, np.ndarray]:
-        """Return the arrays of a piece that `save` or `load` found whole, left on disk.
+        """Return the arrays of a piece after `save` or `load`, mapped from disk.
 
         Raises:
-            DataError: it is gone.
+            DataError: the piece is gone.
         """
         path = self.folder / f"{name}.npz"
         try:
@@ -143,11 +143,11 @@ def _view(path: Path, file: IO[bytes], start: int) -> np.ndarray:
 
 
 def check_folder(folder: str | os.PathLike) -> None:
-    """Refuse a folder for finished work that has anything else; hidden files may stay.
+    """Refuse a folder for finished work that has other files, except hidden ones.
 
     Raises:
-        DataError: it has, it is a file, or it cannot be read. UsageError: it is
-            elsewhere.
+        DataError: the folder has other files, is a file, or cannot be read. UsageError:
+            it is remote.
     """
     folder = local_folder(folder)
     try:
@@ -179,7 +179,7 @@ def remove(folder: str | os.PathLike) -> bool:
     paths = _ours(folder)
     for path in paths:
         path.unlink(missing_ok=True)
-    with suppress(OSError):  # there is none, it is a link, or it has other files
+    with suppress(OSError):  # it is missing, a link, or has other files
         folder.rmdir()
     return bool(paths)
 
@@ -187,7 +187,7 @@ def remove(folder: str | os.PathLike) -> bool:
 def _ours(folder: Path) -> list[Path]:
     """List the files of finished work, the one that describes the job last.
 
-    Beside that one, a piece may be damaged; without it, a piece has a mark.
+    If that file exists, pieces may be damaged; without it, a piece has a mark.
     """
     pieces = [path for path in folder.glob("*.npz") if _PIECE.fullmatch(path.name)]
     about = folder / _ABOUT
@@ -197,7 +197,7 @@ def _ours(folder: Path) -> list[Path]:
 
 
 def _read(path: Path, start: int) -> bytes:
-    """Read some bytes, from the end if `start` is negative; none if there are none."""
+    """Read bytes from `start` on, from the end if it is negative; b"" if missing."""
     try:
         with path.open("rb") as file:
             file.seek(start, os.SEEK_END if start < 0 else os.SEEK_SET)

@@ -14,7 +14,7 @@ SHARED = (
     "other verbs about scores take it; evaluate scores each measure on all of "
     "its queries"
 )
-"""Message where it is requested beside these."""
+"""Message if `shared` is requested where only `MISSING` is allowed."""
 
 NAME_BY = ("tag", "file", "filename")
 """Sources of a run's name: `filename` is the name of its file with the suffix."""
@@ -47,9 +47,9 @@ MEANS = ("arithmetic", "geometric", "sum")
 """Means of the scores of queries."""
 
 LEVELS = ("doc_level", "other_doc_level", "subgroups")
-"""Columns that preferences in TREC formats have besides: the levels of both documents,
-and how many subgroups their group has."""
+"""Additional columns of preferences in TREC formats: the levels of both documents, and
+the number of subgroups in their group."""
 
 SUMMED = ("NumQ", "NumRet", "NumRel", "NumRelRet", "NumNonRelRet")
 SUMMED += ("prefs_num_prefs_poss", "prefs_num_prefs_ful", "prefs_num_prefs_ful_ret")
-"""Measures that count: over queries, they are added up."""
+"""Measures that count; their scores are added up over queries."""

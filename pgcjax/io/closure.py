@@ -10,7 +10,7 @@ Relation = Bool[np.ndarray, "documents documents"]
 def transitive_closure(relation: Relation) -> Relation:
     """Return whether a chain of one step or more leads from the row to the column.
 
-    This is Warshall's algorithm; the relation stays as it is.
+    This is Warshall's algorithm; the argument is not changed.
     """
     reached = relation.copy()
     for middle in range(len(reached)):

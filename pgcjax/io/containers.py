@@ -25,17 +25,17 @@ from pgcjax.later import pa, pd, pq
 CONTAINERS = ("csv", "tsv", "jsonl", "parquet", "columns")
 CONTAINER_SUFFIXES = {f".{name}": name for name in CONTAINERS if name != "columns"}
 CONTAINER_SUFFIXES |= {".ndjson": "jsonl", ".pq": "parquet"}
-_WIDEST = 2**31 - 1  # characters of a field: the most that csv can be asked for
+_WIDEST = 2**31 - 1  # most characters of a field that csv accepts
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _LINES = re.compile(rb"[^\r\n]+").finditer
-# Only blanks and tabs separate: str.split() would cut ids at, say, a no-break space.
+# Only blanks and tabs separate; str.split() would also cut ids at no-break spaces.
 _FIELDS = re.compile(r"[^ \t]+").findall
 _JSON = re.compile(rb'\{\s*("|$)|\[\s*(\{|$)').match
 
 
 @dataclass(frozen=True)
 class Columns:
-    """A text file without a header: rows of fields; `head` holds what is above them."""
+    """A text file without a header: rows of fields, and `head`, the lines above."""
 
     rows: list[list[str]]
     origin: Origin
@@ -47,7 +47,7 @@ class Columns:
         return shorten(" ".join(self.rows[i]))
 
     def check_width(self, line: str, mend: str) -> None:
-        """Refuse rows of another number of fields than `line` shows.
+        """Refuse rows that do not have as many fields as `line`.
 
         Raises:
             DataError: there is such a row.
@@ -67,11 +67,11 @@ class Named:
     """A table with named columns.
 
     Attributes:
-        frame: the table.
-        origin: where its rows came from.
-        head: comment lines above the header.
-        comments: how many comment lines there were.
-        silent: how many queries of the file led to no row.
+        frame: The table.
+        origin: Origin of the rows.
+        head: Comment lines above the header.
+        comments: Number of comment lines.
+        silent: Number of queries in the file without a row.
     """
 
     frame: pd.DataFrame
@@ -86,11 +86,11 @@ def split(
 ) -> Columns | Named:
     """Split the bytes of a file, decompressed, into rows of text.
 
-    The container is one of `CONTAINERS`, or `tabs`. With `any_header` columns may have
-    any names, as in wide tables of scores, and rows without content are left out.
+    The container is one of `CONTAINERS`, or `tabs`. With `any_header`, columns may have
+    any names, as in wide tables of scores, and empty rows are left out.
 
     Raises:
-        DataError: it is empty, or is not what it should be.
+        DataError: the file is empty, or does not fit the container.
     """
     if container == "parquet":
         return _parquet(path, data)
@@ -106,7 +106,7 @@ def split(
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Pause the search for cycles: rows make none, and it would walk them often."""
+    """Pause garbage collection, which would often scan the rows and find no cycles."""
     paused = gc.isenabled()
     gc.disable()
     try:
@@ -136,13 +136,13 @@ def container_of(path: Path, data: bytes) -> str:
 
 
 def unpacked_name(path: Path) -> str:
-    """Return the name of a file in lower case, without the suffix of a compression."""
+    """Return the name of a file in lower case, without a suffix of compression."""
     name = path.name.lower()
     return name.removesuffix(next((s for s in COMPRESSED if name.endswith(s)), ""))
 
 
 def _tabbed(line: str) -> list[str]:
-    """Split at tabs, as trec_eval's output is, or at blanks if there are none."""
+    """Split at tabs, as in trec_eval's output, or at blanks if there are no tabs."""
     if "\t" not in line:
         return _FIELDS(line)
     return [field.strip(" ") for field in line.split("\t")]
@@ -154,7 +154,7 @@ def _columns(path: Path, text: str, split: Callable[[str], list[str]]) -> Column
         fields = split(line)
         if not fields:
             continue
-        if fields[0].startswith("#"):  # as trec_eval reads it; counted, not hidden
+        if fields[0].startswith("#"):  # a comment, as in trec_eval; they are counted
             comments += 1
             continue
         rows.append(fields)
@@ -174,21 +174,21 @@ def _columns(path: Path, text: str, split: Callable[[str], list[str]]) -> Column
 
 
 def comments_only(path: Path) -> DataError:
-    """Return the error of a file that has nothing but comments."""
+    """Return the error of a file that has only comments."""
     mend = "Expected lines of data."
     return DataError("holds comments only", where=str(path), mend=mend)
 
 
 def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named:
     lines = text.split("\n")
-    # Comments may stand above the header only: below it, # may begin an id.
+    # Comments are allowed only above the header: below it, # may begin an id.
     skipped = next(
         (i for i, x in enumerate(lines) if x.strip() and not x.startswith("#")), None
     )
     if skipped is None:
         raise comments_only(path)
     head = tuple(line for line in lines[:skipped] if line.startswith("#"))
-    csv.field_size_limit(_WIDEST)  # for all programs of this process: by default 2^17
+    csv.field_size_limit(_WIDEST)  # holds for the whole process; csv's default is 2^17
     body = lines[skipped:]
     plain = separator == "\t" and _unquoted(body)
     reader = csv.reader(
@@ -207,7 +207,7 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
                 continue
             if not header:
                 header, first = [name.strip() for name in row], row
-            elif row == first:  # of another file that was put below
+            elif row == first:  # the header of an appended file
                 continue
             elif _full(lines[place - 1 : start], separator, len(header)):
                 raise csv.Error("a quote spans lines that each have all fields")
@@ -242,7 +242,7 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
 def _check_header(
     path: Path, separator: str, header: Sequence[str], line: int, any_header: bool
 ) -> None:
-    """Refuse a header without columns that are known."""
+    """Refuse a header without known columns."""
     named = any_header or chosen().columns or sum(map(known_column, header)) > 1
     if not named and not of_votes(header):
         raise DataError(
@@ -255,7 +255,7 @@ def _check_header(
 
 
 def unquote(field: str) -> str:
-    """Return a field in which a quote is text, but around the whole."""
+    """Return a field without quotes around the whole; inner quotes are text."""
     inner = field[1:-1].replace('""', "")
     if len(field) < 2 or field[0] != '"' or field[-1] != '"' or '"' in inner:
         return field
@@ -265,7 +265,7 @@ def unquote(field: str) -> str:
 def _unquoted(lines: list[str]) -> bool:
     """Return whether quotes hold no tabs and no line ends: each line has all fields.
 
-    One that is not closed would else swallow the lines up to the next.
+    Otherwise an unclosed quote would swallow the lines up to the next quote.
     """
     there = [line for line in lines if line.strip()]
     width = there[0].count("\t")
@@ -275,14 +275,14 @@ def _unquoted(lines: list[str]) -> bool:
 
 
 def _full(lines: list[str], separator: str, width: int) -> bool:
-    """Return whether one row was made of lines each of which has all fields."""
+    """Return whether one row was made of several lines that each have all fields."""
     return len(lines) > 1 and all(x.count(separator) == width - 1 for x in lines)
 
 
 def _jsonl(path: Path, text: str) -> Named:
     records, origin = json_records(path, text)
     names = list(dict.fromkeys(name for record in records for name in record))
-    # Columns of objects: pandas would turn whole-number ids with a gap into floats.
+    # Objects, because pandas would turn whole-number ids with a gap into floats.
     frame = pd.DataFrame(
         {n: pd.Series([r.get(n) for r in records], dtype=object) for n in names}
     )
@@ -290,7 +290,7 @@ def _jsonl(path: Path, text: str) -> Named:
 
 
 def json_records(path: Path, text: str) -> tuple[list[dict[str, Any]], Origin]:
-    """Read objects of JSON lines, or of one JSON array, and where each stands.
+    """Read objects of JSON lines, or of one JSON array, and their origin.
 
     Raises:
         DataError: a line is no object.
@@ -306,7 +306,7 @@ def json_records(path: Path, text: str) -> tuple[list[dict[str, Any]], Origin]:
 def json_lines(
     path: Path, lines: Iterable[tuple[int, str]]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read objects of JSON, one a line, with the numbers of their lines.
+    """Read JSON objects, one per line, with the numbers of their lines.
 
     Raises:
         DataError: a line is no object.
@@ -357,13 +357,13 @@ def read_parquet(
     """Read a Parquet file.
 
     Args:
-        path: of the file.
-        data: its bytes.
-        most: bytes that it may take in memory, as of `content.read_bytes`.
-        select: chooses columns by their names; all by default.
+        path: Path of the file.
+        data: Bytes of the file.
+        most: Most bytes in memory, as for `bytes.read_bytes`.
+        select: Selects columns by their names; by default all.
 
     Raises:
-        DataError: it is damaged, too large, or has no rows.
+        DataError: the file is damaged, too large, or has no rows.
     """
     mend = "It may be cut off, or in another format than its suffix says."
     with decoding(path, "Parquet", mend):
@@ -371,7 +371,7 @@ def read_parquet(
         about = file.metadata
         groups = [about.row_group(i) for i in range(about.num_row_groups)]
         stored = sum(group.total_byte_size for group in groups)
-        # Equal cells are stored once, and take memory each.
+        # Equal cells are stored once in the file, but each takes memory.
         check_size(path, max(stored, 8 * about.num_rows * about.num_columns), most)
         if not about.num_rows or not about.num_columns:
             raise DataError("holds no rows", where=str(path), mend="Add rows.")

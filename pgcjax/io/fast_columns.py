@@ -19,22 +19,22 @@ from pgcjax.later import pd
 T = TypeVar("T")
 TEXT, NUMBER = pl.String, pl.Float64
 Parse = Callable[[bytes], T | None]
-"""Makes a table of a regular file; None of any other."""
+"""Makes a table of a regular file; returns None for other files."""
 Layouts = Mapping[int, Mapping[str, type[pl.DataType]]]
-"""The columns of a file by how many there are."""
+"""The columns of a file by their number."""
 
 CHUNK = 2**20
-"""Bytes that stay in a core's cache; of fewer, threads wait for each other."""
+"""Bytes that fit a core's cache; with fewer, threads wait for each other."""
 
 
 @dataclass(frozen=True)
 class Regular:
-    """A regular file of columns, which needs no look at its cells, nor pandas.
+    """A regular file of columns, whose cells need no further check, nor pandas.
 
     Attributes:
-        frame: columns with their canonical names; text is fit for ids.
-        origin: where its rows came from.
-        comments: how many comment lines there were.
+        frame: Columns with their canonical names; text is valid for ids.
+        origin: Origin of the rows.
+        comments: Number of comment lines.
     """
 
     frame: pl.DataFrame
@@ -44,11 +44,11 @@ class Regular:
 
 @dataclass(frozen=True)
 class PlainTable:
-    """A canonical table of regular files; pandas has it only when somebody asks.
+    """A canonical table of regular files, converted to pandas only when needed.
 
     Attributes:
-        frame: the table.
-        attrs: of the DataFrame.
+        frame: The table.
+        attrs: `attrs` of the DataFrame.
     """
 
     frame: pl.DataFrame
@@ -56,8 +56,8 @@ class PlainTable:
 
     def in_pandas(self) -> pd.DataFrame:
         """Return the DataFrame that the exact reader makes of the same files."""
-        # Other threads may read the frame, which polars up to 1.40 locks for as long as
-        # pandas takes its columns; a clone has them without a copy.
+        # Polars up to 1.40 locks the frame during the conversion, and other threads may
+        # read it; a clone shares the columns without a copy.
         table = self.frame.clone().to_pandas()
         table.attrs = dict(self.attrs)
         return table
@@ -71,9 +71,9 @@ def in_pandas(table: PlainTable | pd.DataFrame) -> pd.DataFrame:
 def load(
     path: Path, container: str, parse: Parse[pl.DataFrame]
 ) -> Columns | Named | Regular:
-    """Read one file as `files.load`, or at once if it is of columns and regular."""
+    """Read one file as `files.load` does, or fast if it is regular and in columns."""
     data = read_bytes(path)
-    for end in (b"\n", b"\r"):  # files that were put together, each with its mark
+    for end in (b"\n", b"\r"):  # concatenated files, each with its mark
         data = data.replace(end + MARK, end)
     if container == "auto":
         container = container_of(path, data)
@@ -86,9 +86,9 @@ def load(
 
 
 def tidied(data: bytes, parse: Parse[T]) -> tuple[T, int] | None:
-    """Parse a file as it is, or else tidied; its table, and how many comments."""
+    """Parse a file unchanged or else tidied; return table and number of comments."""
     parsed, comments = parse(data), 0
-    if parsed is None and is_text(data):  # also in the comments, which go
+    if parsed is None and is_text(data):  # also in the comments, which are removed
         tidy_data, comments = tidy(data)
         parsed = parse(tidy_data) if tidy_data != data else None
     return None if parsed is None else (parsed, comments)
@@ -98,17 +98,17 @@ def table(data: bytes, layouts: Layouts) -> pl.DataFrame | None:
     """Read columns of text and numbers with one blank or one tab between fields.
 
     Args:
-        data: the bytes of the file.
-        layouts: the columns, by how many there are.
+        data: The bytes of the file.
+        layouts: The columns, by their number.
 
     Returns:
-        The table: text is fit for ids. None where anything is unusual: other
+        The table, whose text is valid for ids. None if anything is unusual: other
         separators, empty fields, lines of another width, comments, control characters,
         text that is not UTF-8, a number that is not plain.
 
-    Fields are counted by what ends them: `_blanks` finds none empty, polars gives each
-    row all of its columns, and so their number leaves no row more. Polars reads fewer
-    spellings of numbers than Python does, and those to the same bits.
+    The characters that end fields are counted: `_blanks` finds no empty field, polars
+    fills all columns of each row, so by the total no row has more fields. Polars reads
+    fewer spellings of numbers than Python does, and those to the same bits.
     """
     frame = fields(data, layouts)
     if frame is None or frame.to_series(0).str.starts_with("#").any():  # a comment
@@ -119,7 +119,7 @@ def table(data: bytes, layouts: Layouts) -> pl.DataFrame | None:
 def fields(
     data: bytes, layouts: Layouts, skip: Collection[str] = ()
 ) -> pl.DataFrame | None:
-    """Read columns as `table`, but do not look for comments.
+    """Read columns as `table` does, but do not look for comments.
 
     Columns to `skip` are never the last, which a short line lacks.
     """
@@ -147,14 +147,14 @@ def fields(
     fields = blanks + (not data.endswith(b"\n"))
     if frame.height * len(layout) != fields or any(s.null_count() for s in frame):
         return None
-    # Of ASCII, all blanks are counted.
+    # In ASCII, all blanks are counted.
     return frame if ascii_ or _stripped(frame) else None
 
 
 def of_pandas(table: pd.DataFrame, names: Iterable[Hashable]) -> pl.DataFrame:
-    """Convert columns of a table to polars: those that it has.
+    """Convert those of the columns that a table has to polars.
 
-    One by one, which takes a third of the time that a small table takes as a whole.
+    For a small table, this takes a third of the time of converting it as a whole.
     """
     return pl.DataFrame(
         {str(name): pl.from_pandas(table[name]) for name in names if name in table}
@@ -162,8 +162,8 @@ def of_pandas(table: pd.DataFrame, names: Iterable[Hashable]) -> pl.DataFrame:
 
 
 def all_differ(frame: pl.DataFrame) -> bool:
-    """Return whether no row repeats another; False also where it is in doubt."""
-    # Equal rows have equal hashes; a slower look tells whether they are equal.
+    """Return whether no row repeats another; False also if it is in doubt."""
+    # Equal rows have equal hashes; a slower check decides if the rows are equal.
     return frame.hash_rows().n_unique() == len(frame)
 
 
@@ -182,11 +182,11 @@ def is_text(data: bytes) -> bool:
 def _blanks(data: bytes) -> int | None:
     """Count blanks, line ends and other control characters; None if two are adjacent.
 
-    Each then separates two fields, and none of the fields is empty.
+    If none are adjacent, each separates two fields, and no field is empty.
     """
     cells, count = np.frombuffer(data, np.uint8), 0
     for start in range(0, len(cells), CHUNK):
-        blank = cells[start : start + CHUNK + 1] <= 32  # and the next one's first
+        blank = cells[start : start + CHUNK + 1] <= 32  # and the next chunk's first
         if (blank[1:] & blank[:-1]).any():
             return None
         count += int(np.count_nonzero(blank[:CHUNK]))
@@ -194,9 +194,9 @@ def _blanks(data: bytes) -> int | None:
 
 
 def tidy(data: bytes) -> tuple[bytes, int]:
-    """Make one blank of all between two fields, and drop comments and empty lines.
+    """Put one blank between fields, drop comments and empty lines, count comments.
 
-    The exact reader reads the same rows from it. Also counts the comments.
+    The exact reader reads the same rows from the result.
     """
     data = _unix(data).replace(b"\t", b" ")
     data = _single(data, b" ").replace(b" \n", b"\n").replace(b"\n ", b"\n")
@@ -208,7 +208,7 @@ def tidy(data: bytes) -> tuple[bytes, int]:
 
 
 def places(data: bytes, rows: int) -> np.ndarray:
-    """Number the lines (from 1) that rows are from; empty if row i is of line i + 1."""
+    """Return the line (from 1) of each row; empty if row i is in line i + 1."""
     if b"\r" not in data and data.count(b"\n") + (not data.endswith(b"\n")) == rows:
         return np.array([], int)
     lines = (line.lstrip(b" \t") for line in _unix(data).split(b"\n"))
@@ -217,7 +217,7 @@ def places(data: bytes, rows: int) -> np.ndarray:
 
 
 def _unix(data: bytes) -> bytes:
-    """Drop the byte-order mark, and give lines their Unix ends."""
+    """Drop the byte-order mark, and convert line ends to those of Unix."""
     data = data.removeprefix(MARK)
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 

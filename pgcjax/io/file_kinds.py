@@ -1,4 +1,4 @@
-"""The kind of a file, runs, judgments or a grid, told by its content."""
+"""The kind of a file, runs, judgments or a grid, from its content."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -72,7 +72,7 @@ def _by_header(columns: Iterable[Any]) -> list[str]:
     marks["column"] = "grids"
     columns = list(columns)
     if not find_columns(columns, ["doc_id"]):
-        marks.pop("score")  # of a tool's answer, and no run
+        marks.pop("score")  # the score belongs to a tool's answer, not to a run
     fits = [marks[name] for name in find_columns(columns, marks)]
     if "score" not in find_columns(columns, marks) and of_votes(columns):
         return ["prefs"]

@@ -32,7 +32,7 @@ from pgcjax.later import pd
 
 R = TypeVar("R")
 Source = str | os.PathLike
-"""A file, a folder or a glob pattern, here or elsewhere."""
+"""A file, a folder or a glob pattern, local or remote."""
 Sources = Source | Iterable[Source] | Any
 """Files by one name or several, or a table in memory."""
 
@@ -50,7 +50,7 @@ def stem(path: Source, whole: bool = False) -> str:
             if name.lower().endswith(suffix) and len(name) > len(suffix):
                 name = name[: -len(suffix)]
                 break
-    # A name that is not UTF-8 must be text all the same, and stay different.
+    # Names that are not UTF-8 must also become text, and stay different.
     return os.fsencode(name).decode(errors="backslashreplace")
 
 
@@ -62,18 +62,17 @@ def expand(
 ) -> list[Path]:
     """List the files that paths, folders (not their subfolders) and globs name.
 
-    Files of a folder are left out whose names begin with `.`, and those that are
-    `foreign` to it, of which a warning tells.
+    Hidden files of a folder are left out, and `foreign` ones, with a warning.
 
     Args:
-        sources: names of files.
-        foreign: says whether a file of a folder is none of those that are looked for.
-        noun: is looked for, in messages.
-        aloud: whether to warn.
+        sources: Names of files.
+        foreign: Returns whether a file of a folder is of another kind.
+        noun: Noun for the wanted files, for messages.
+        aloud: Whether to warn.
 
     Raises:
-        DataError: nothing is there, a folder or a pattern holds no file, or a file is
-            named twice.
+        DataError: a path does not exist, a folder or a pattern holds no file, or a file
+            is named twice.
     """
     refuse_forked()
     if isinstance(sources, (str, os.PathLike)):
@@ -110,7 +109,7 @@ def expand(
 def _in_folder(
     folder: str, files: Sequence[Path], foreign: Callable[[Path], bool], noun: str
 ) -> tuple[list[Path], list[Path]]:
-    """Part the files of a folder: the wanted, and those that are left out."""
+    """Separate the wanted files of a folder from those that are left out."""
     is_foreign = (each if is_remote(folder) else map)(foreign, files)
     others = sorted(f for f, out in zip(files, is_foreign, strict=True) if out)
     wanted = sorted(set(files) - set(others))
@@ -125,7 +124,7 @@ def _in_folder(
 
 
 class Pipe(type(Path())):
-    """A pipe, which can be read but once: so its content is kept."""
+    """A pipe, which can be read only once, so its content is kept."""
 
     @cached_property
     def _content(self) -> bytes:
@@ -133,12 +132,12 @@ class Pipe(type(Path())):
             return file.read(chosen().memory + 1)
 
     def open(self, *mode: Any, **options: Any) -> Any:
-        """Open the content for reading, again and again."""
+        """Open the content for reading, any number of times."""
         return BytesIO(self._content)
 
 
 def _find(source: Source) -> tuple[Sequence[Path], bool]:
-    """List the files of a name, none hidden of a folder, and say whether it is one."""
+    """List the files of a name, without hidden ones; return whether it is a folder."""
     source = os.path.expanduser(os.fspath(source))
     path = Path(source)
     if path.is_dir():
@@ -161,7 +160,7 @@ def load(path: Path, container: str = "auto") -> Columns | Named:
     `auto` to decide by suffix and content.
 
     Raises:
-        DataError: the file cannot be read, is empty, or is not what it should be.
+        DataError: the file cannot be read, is empty, or has another format.
     """
     data = read_bytes(path)
     if container == "auto":
@@ -177,19 +176,19 @@ def read_by_any(
     read: Callable[[], R],
     of_table: Callable[[Named], R],
 ) -> R:
-    """Read a file, or else as the reader of a plug-in makes a table of it.
+    """Read a file, with the reader of a plug-in if the built-in one fails.
 
     Args:
-        path: of the file.
-        kind: what it should hold: one of `plugin_readers.KINDS`.
-        format: that was asked for; a plug-in is looked for if it is `auto`.
-        reader: the plug-in that was chosen, by its name; "" if none was.
-        read: reads it without plug-ins.
-        of_table: reads the table of a plug-in.
+        path: Path of the file.
+        kind: Kind of its content: one of `plugin_readers.KINDS`.
+        format: The requested format; with `auto`, plug-ins are tried.
+        reader: Name of the chosen plug-in; "" for none.
+        read: Reads the file without plug-ins.
+        of_table: Reads the table of a plug-in.
 
     Raises:
-        DataError: as of `read` if no plug-in claims the file; or as of the plug-in.
-        UsageError: as of `plugin_readers.by_name`.
+        DataError: from `read` if no plug-in claims the file; or from the plug-in.
+        UsageError: as in `plugin_readers.by_name`.
     """
     if reader:
         from pgcjax.io.plugin_readers import by_name  # few files need plug-ins
@@ -218,11 +217,12 @@ def read_tables(
 ) -> tuple[pd.DataFrame, Origins]:
     """Read tables, and put them one below the other.
 
-    Messages call a table in memory by `name`; `canonical` selects and checks columns.
+    `name` is that of a table in memory in messages; `canonical` selects and checks
+    columns.
 
     Returns:
-        The table, whose `attrs["comments"]` counts comment lines, and where its rows
-        came from.
+        The table, whose `attrs["comments"]` counts comment lines, and the origin of its
+        rows.
     """
 
     def of_table(content: Named) -> tuple[Named, pd.DataFrame]:
@@ -238,7 +238,7 @@ def contents(
     read: Callable[[Path], R],
     of_table: Callable[[Named], R],
 ) -> Iterable[R]:
-    """Read files one by one, or a table in memory, which messages call by `name`."""
+    """Read files one by one, or a table in memory, called `name` in messages."""
     refuse_forked()
     source = in_hand(source, name)
     if is_frame(source):
@@ -251,7 +251,7 @@ def contents(
 def together(
     tables: Sequence[tuple[Named | Regular, pd.DataFrame]],
 ) -> tuple[pd.DataFrame, Origins]:
-    """Put tables one below the other, each beside what it was made of."""
+    """Put tables, each given with its content, one below the other."""
     table = pd.concat([table for _, table in tables], ignore_index=True)
     table.attrs = {"comments": sum(content.comments for content, _ in tables)}
     origins = [content.origin for content, _ in tables]
@@ -259,10 +259,10 @@ def together(
 
 
 def with_header(path: Path, data: bytes, header: str) -> Named:
-    """Read a file, whose bytes these are, as a table that needs a header.
+    """Read the bytes of a file as a table that needs a header.
 
     Raises:
-        DataError: there is no header, or `split` finds the file wrong.
+        DataError: there is no header, or `split` refuses the file.
     """
     content = split(path, data, container_of(path, data))
     if isinstance(content, Named):

@@ -1,8 +1,8 @@
 """Files in folders that are no data: documents and, among runs, other tables.
 
-A damaged run is none of that: it is read, and what is wrong with it is said. So a file
-is left out only for a name that no run has, or if no line of its first 16 KiB has the
-shape of a run's.
+A damaged run is not left out: it is read, and its error reported. So a file is left out
+only if it has a name that no run has, or if no line of its first 16 KiB has the form of
+a run's line.
 """
 
 import math
@@ -18,7 +18,7 @@ from pgcjax.io.remote import arrow_file
 from pgcjax.io.schema import find_columns, known_column, lenient_number
 from pgcjax.later import pa, pq
 
-_HEAD = 2**14  # bytes that are looked at
+_HEAD = 2**14  # bytes that are inspected
 _NAME = re.compile(r"(readme|licen[cs]e|copying|changelog|makefile)(?![a-z0-9])")
 _OF_RUNS = (".run", ".res")
 _SUFFIXES = (
@@ -28,14 +28,14 @@ _SUFFIXES = (
     *(".zip", ".tar", ".tgz", ".7z", ".md5", ".sha256"),
 )
 _NO_RUN = (".eval", ".xml")
-# What only tables of judgments, grids and scores have.
+# Columns that only tables of judgments, grids and scores have.
 _MARKS = ("relevance", "other_doc_id", "preference", "previous_doc_id", "probability")
 _MARKS += ("row", "measure", "value")
 _OWN = ("score", "rank")
 
 
 def is_document(path: Path) -> bool:
-    """Return whether a file is, by its name, no data: README, *.md, *.pdf, _SUCCESS."""
+    """Return whether a file's name shows no data: README, *.md, *.pdf, _SUCCESS."""
     name = unpacked_name(path)
     named = _NAME.match(name) and not name.endswith(_OF_RUNS)
     return bool(named) or name.startswith("_") or name.endswith(_SUFFIXES)
@@ -44,12 +44,12 @@ def is_document(path: Path) -> bool:
 def is_no_run(path: Path, format: str = "auto") -> bool:
     """Return whether a file is clearly no run: a document, judgments, scores, notes.
 
-    What cannot be read, is empty, has comments only or no whole line is no such file,
-    and none is called *.run or *.res: it may be a damaged run.
+    Files that cannot be read, are empty, have only comments or no whole line may be
+    damaged runs, and so may all files *.run and *.res: for these the answer is False.
 
     Args:
-        path: of the file.
-        format: of runs, as of `Runs`.
+        path: Path of the file.
+        format: Format of runs, as for `read_runs`.
     """
     name = unpacked_name(path)
     if is_document(path) or name.endswith(_NO_RUN):
@@ -67,16 +67,16 @@ def is_no_run(path: Path, format: str = "auto") -> bool:
 
 
 def _no_run(path: Path, head: bytes, container: str) -> bool:
-    """Return whether text that begins so is no run."""
+    """Return whether text that begins with `head` is no run."""
     head = head[: 1 + max(head.rfind(b"\n"), head.rfind(b"\r"))]
     lines = head.decode("utf-8", "replace").splitlines()
-    if lines and lines[0].startswith("# pgcjax {"):  # scores or findings of ours
+    if lines and lines[0].startswith("# pgcjax {"):  # scores or results by pgcjax
         return True
     lines = [line for line in lines if line.strip() and not line.startswith("#")]
     if not lines:
         return False
     if container == "jsonl":
-        if lines[0].strip() == "{":  # one object of many lines, as settings are
+        if lines[0].strip() == "{":  # one object of many lines, such as settings
             return True
         record = read_json(lines[0], str(path))
         return isinstance(record, dict) and _of_others(record)
@@ -85,9 +85,9 @@ def _no_run(path: Path, head: bytes, container: str) -> bool:
     if separator and any(map(known_column, first)):
         return _of_others(first)
     if len(first) == 6 and _like_a_run(first):
-        return False  # as nearly all are
+        return False  # the usual case
     rows = [line.split(separator) for line in lines]
-    if any(row[:2] == ["runid", "all"] for row in rows):  # as trec_eval prints scores
+    if any(row[:2] == ["runid", "all"] for row in rows):  # scores by trec_eval
         return True
     if "qrel" in path.name.lower():
         rows = [row for row in rows if len(row) != 4]
@@ -95,7 +95,7 @@ def _no_run(path: Path, head: bytes, container: str) -> bool:
 
 
 def _columns(path: Path) -> list[str]:
-    """Name the columns of a Parquet file; none if it is damaged."""
+    """List the columns of a Parquet file; none if it is damaged."""
     try:
         with arrow_file(path) as file:
             return pq.read_schema(file).names
@@ -104,16 +104,16 @@ def _columns(path: Path) -> list[str]:
 
 
 def _of_others(columns: Iterable[str]) -> bool:
-    """Return whether columns are those of another table than one of runs."""
+    """Return whether columns are those of a table that has no runs."""
     columns = list(columns)
     return bool(find_columns(columns, _MARKS)) and not find_columns(columns, _OWN)
 
 
 def _like_a_run(fields: list[str]) -> bool:
-    """Return whether a line may be one of a run, whole or damaged.
+    """Return whether a line may be a line of a run, whole or damaged.
 
     Four fields are qrels if the last is a small whole number, and preferences if it
-    repeats one of the others.
+    repeats another field.
     """
     if len(fields) == 3 and _is_number(fields[2]):
         return True

@@ -1,6 +1,6 @@
 """Graded judgments of any kind: files, tables and dicts in, a canonical table out.
 
-Grades are of documents alone (qrels), for each intent, or right after another one.
+A grade is of a document alone (qrels), for one intent, or right after another document.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from pgcjax.later import pd
 
 @dataclass(frozen=True)
 class GradedFormat:
-    """A kind of graded judgments, and how its files look.
+    """A kind of graded judgments, and the form of its files.
 
     Attributes:
-        name: of a DataFrame, in messages.
-        columns: of the canonical table: ids, and then relevance.
-        line: a line of a file without a header, for messages.
-        file: the columns of such a line.
-        width: what to do about a line of another width.
-        number: what to do about a grade that is not a number.
-        twice: says in a message that a document has two grades; `{}` for its columns.
+        name: Name of a DataFrame, in messages.
+        columns: Columns of the canonical table: ids, and then relevance.
+        line: Form of a line without a header, for messages.
+        file: Columns of a line without a header.
+        width: Advice about a line with another number of fields.
+        number: Advice about a grade that is not a number.
+        twice: Message that a document has two grades; `{}` stands for its columns.
     """
 
     name: str
@@ -96,13 +96,13 @@ def read_qrels(source: files.Sources) -> pd.DataFrame:
     """Read graded judgments.
 
     Args:
-        source: files, folders and globs of `query iteration doc grade`, or of named
-            columns (CSV, TSV, JSONL, Parquet), plain or compressed; `irds:NAME` of
-            ir_datasets; or a table, as of `read_runs`; or `{query: {doc: grade}}`.
+        source: Files, folders and globs with lines `query iteration doc grade` or with
+            named columns (CSV, TSV, JSONL, Parquet), plain or compressed; `irds:NAME`
+            of ir_datasets; a table, as in `read_runs`; or `{query: {doc: grade}}`.
             Grades may have decimals.
 
     Returns:
-        Table of query_id, doc_id and relevance (float64). A judgment that is repeated
+        Table with query_id, doc_id and relevance (float64). A judgment that is repeated
         with the same grade is kept once.
 
     Raises:
@@ -116,7 +116,7 @@ def read_qrels(source: files.Sources) -> pd.DataFrame:
 
 
 def read_qrels_as_they_come(source: Any) -> PlainTable | pd.DataFrame:
-    """Read graded judgments as `read_qrels`, and of regular files without pandas."""
+    """Read graded judgments as `read_qrels` does; regular files without pandas."""
     source = in_hand(irds.qrels(source), "qrels")
     if isinstance(source, Mapping):
         source = Named(_from_dict(source), Origin("qrels", "entry"))
@@ -142,13 +142,13 @@ def read_intent_qrels(source: files.Sources) -> pd.DataFrame:
     """Read graded judgments per intent, as diversity tasks make them.
 
     Args:
-        source: files, folders and globs of `query intent doc grade`, or of the named
+        source: Files, folders and globs with lines `query intent doc grade` or with the
             columns below (CSV, TSV, JSONL, Parquet), plain or compressed; or a table,
-            as of `read_runs`. Grades may have decimals.
+            as in `read_runs`. Grades may have decimals.
 
     Returns:
-        Table of query_id, doc_id, intent_id and relevance (float64). A judgment that is
-        repeated with the same grade is kept once.
+        Table with query_id, doc_id, intent_id and relevance (float64). A judgment that
+        is repeated with the same grade is kept once.
 
     Raises:
         DataError: a row is malformed, or a document has two grades for one intent.
@@ -157,16 +157,16 @@ def read_intent_qrels(source: files.Sources) -> pd.DataFrame:
 
 
 def read_context(source: files.Sources) -> pd.DataFrame:
-    """Read conditional grades g(d|d'): of a document d read right after another, d'.
+    """Read conditional grades g(d|d') of a document d read right after a document d'.
 
     Args:
-        source: files, folders and globs of `query doc previous-doc grade`, or of the
-            named columns below (CSV, TSV, JSONL, Parquet), plain or compressed; or a
-            table, as of `read_runs`; or what `predict_context` returns. Grades may have
-            decimals. What a document is worth on its own goes into qrels.
+        source: Files, folders and globs with lines `query doc previous-doc grade` or
+            with the columns below (CSV, TSV, JSONL, Parquet), plain or compressed; a
+            table, as in `read_runs`; or the result of `predict_context`. Grades may
+            have decimals. Grades of documents alone are read by `read_qrels`.
 
     Returns:
-        Table of query_id, doc_id, previous_doc_id and relevance (float64). A judgment
+        Table with query_id, doc_id, previous_doc_id and relevance (float64). A judgment
         that is repeated with the same grade is kept once.
 
     Raises:
@@ -181,7 +181,7 @@ def read_context(source: files.Sources) -> pd.DataFrame:
 
 
 def _read(source: files.Sources, kind: GradedFormat) -> PlainTable | pd.DataFrame:
-    """Read grades of a kind, without repeats; of regular files without pandas, too."""
+    """Read grades of a kind, without repeats; regular files need no pandas."""
     read, of_table = [], partial(_with_table, kind)
     for content, table in files.contents(
         source, kind.name, partial(_load, kind), of_table
@@ -206,7 +206,7 @@ _Read: TypeAlias = "tuple[Named | Regular, pl.DataFrame | pd.DataFrame]"
 
 
 def _load(kind: GradedFormat, path: Path) -> _Read:
-    """Read a file, qrels also by the readers of plug-ins."""
+    """Read a file; readers of plug-ins may read qrels, too."""
 
     def ours() -> _Read:
         return _with_table(kind, _load_file(kind, path))
@@ -245,11 +245,11 @@ def _refuse_others(
 ) -> None:
     """Refuse documents that are graded after themselves, and preferences."""
     second, context = kind.file[1], kind is _CONTEXT
-    # Nobody gave names to the columns of a line.
+    # A line without a header names no columns.
     if not context and (origin.unit != "line" or second not in table.columns):
         return
     if isinstance(table, pd.DataFrame):
-        # What is no text equals no id, none of which has a tab.
+        # A cell that is no text must equal no id; no id has a tab.
         cells = [x if isinstance(x, str) else f"\t{x}" for x in table[second]]
         table = table.assign(**{second: pd.Series(cells, dtype="str")})
         table = fast_columns.of_pandas(table, table.columns)
@@ -270,9 +270,9 @@ def _refuse_preferences(
 ) -> None:
     """Refuse lines `query doc doc -2..2`, whose second field is a document.
 
-    They are Jelsas' preferences beyond doubt where all labels and NA are as there, and
-    the second field is NA or a document of the query: no iteration, judge or intent is
-    called so. Small whole numbers may be both, and tell nothing.
+    A file certainly holds preferences in Jelsas' format if all labels and NA fit that
+    format and each second field is NA or a document of the query, which no iteration,
+    judge or intent is. Second fields that are small whole numbers decide nothing.
     """
     query, second, doc = (table[n] for n in ("query_id", kind.file[1], "doc_id"))
     grade = table["relevance"]
@@ -311,7 +311,7 @@ def _checked(kind: GradedFormat, content: Named) -> pd.DataFrame:
 def _without_repeats(
     table: pd.DataFrame, origins: Origins, kind: GradedFormat
 ) -> pd.DataFrame:
-    """Keep each judgment once; `attrs["repeats"]` counts the others.
+    """Keep each judgment once; `attrs["repeats"]` counts the removed rows.
 
     Raises:
         DataError: a document has two grades.

@@ -27,30 +27,30 @@ from pgcjax.io.schema import (
 from pgcjax.later import pd
 
 ENGINES = ("sogou", "baidu")
-"""Systems that Xie et al. call 0 and 1, by the names of images in their votes."""
+"""Systems that Xie et al. number 0 and 1, by their names in the votes."""
 
 _XIE = "Expected {query: {'0' or '1': {image: [row, column, images in the row]}}}."
 _MOST = 2**20  # rows and columns of a grid, far beyond any page
 
 
 def is_grids(source: Any) -> bool:
-    """Return whether a source of runs is a table of grids: with row and column."""
+    """Return whether a source of runs is a table of grids, with row and column."""
     return {"row", "column"} <= {str(name) for name in getattr(source, "columns", ())}
 
 
 def read_grids(source: files.Sources) -> pd.DataFrame:
-    """Read where each system shows each image.
+    """Read the positions at which each system shows each image.
 
     Args:
-        source: files, folders and globs, plain or compressed, or a table, as of
+        source: Files, folders and globs, plain or compressed, or a table, as in
             `read_runs`, with query_id, doc_id, row, column and, for several systems,
-            run_id (else a file is named by itself); or Image_position.json of Xie et
+            run_id (by default the name of the file); or Image_position.json of Xie et
             al. 2020, whose image 0 of engine 1 is `baidu/query_0.jpg`, as in the votes.
 
     Returns:
-        Table of query_id, run_id, doc_id, row and column (int64). The origin, the
-        smallest row and the smallest column of all that was read, is (0, 0) there;
-        `attrs["origin"]` says what it was. Rows may be of any length, with gaps.
+        Table with query_id, run_id, doc_id, row and column (int64). The smallest row
+        and the smallest column of the whole input become 0; `attrs["origin"]` has
+        their original values. Rows may have any length, and gaps.
 
     Raises:
         DataError: a row is malformed, a position is not a whole number from 0 up, or a
@@ -103,13 +103,13 @@ def _canonical_grids(content: Named) -> pd.DataFrame:
 
 
 def _is_xie(path: Path, text: str) -> bool:
-    """Return whether a file is one object of objects, not one object a line."""
+    """Return whether a file is one object of objects, not one object per line."""
     text = text.lstrip()
     if not text.startswith("{"):
         return False
     try:
         record = json.loads(text.split("\n", 1)[0])
-    except (ValueError, RecursionError):  # it may go on in the next line
+    except (ValueError, RecursionError):  # the object may continue in the next line
         return not {".jsonl", ".ndjson"} & set(path.suffixes)
     return isinstance(record, dict) and all(
         isinstance(value, dict) for value in record.values()
@@ -117,7 +117,7 @@ def _is_xie(path: Path, text: str) -> bool:
 
 
 def _read_xie(path: Path, text: str) -> Named:
-    """Read the JSON of Xie et al.; its rows have no lines, so they are named."""
+    """Read the JSON of Xie et al.; messages name its rows, which have no lines."""
     try:
         queries = read_json(text, str(path))
     except NoJson as error:

@@ -1,6 +1,6 @@
-"""Tables that people hold in memory, of any library, as DataFrames.
+"""Tables in memory, from any library, as DataFrames.
 
-No library is imported for it beside our own: a table is known by what it can do.
+No library outside pgcjax's dependencies is imported: methods of a table identify it.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ _TAKEN = (
 
 
 def in_hand(source: Any, name: str) -> Any:
-    """Make a DataFrame of a table that is held in memory.
+    """Make a DataFrame of a table in memory.
 
-    A table is a frame of pandas or polars, what gives Arrow data (`__arrow_c_stream__`,
-    as pyarrow and DuckDB) or has `to_pandas` (as HuggingFace datasets), or an iterable
-    of dicts or of named tuples (as ir_measures). Runs and Qrels of ranx become dicts.
+    A table is a frame of pandas or polars, an object with Arrow data
+    (`__arrow_c_stream__`, as in pyarrow and DuckDB) or `to_pandas` (as in HuggingFace
+    datasets), or an iterable of dicts or of named tuples (as in ir_measures). Runs and
+    Qrels of ranx become dicts.
 
     Args:
-        source: a table, or anything else.
-        name: of the table, in messages.
+        source: A table, or anything else.
+        name: Name of the table, in messages.
 
     Returns:
-        A DataFrame; or what is no table as it is, an iterable of paths as a list.
+        A DataFrame; another source unchanged, but an iterable of paths as a list.
 
     Raises:
         DataError: records are of several kinds. UsageError: runs of ranx lack names.
@@ -55,10 +56,10 @@ def in_hand(source: Any, name: str) -> Any:
 
 
 def scores_in_hand(source: Any) -> Any:
-    """Make a DataFrame of scores that are held in memory, as `in_hand` does.
+    """Make a DataFrame of scores in memory, as `in_hand` does.
 
-    A dict names the runs of tables that do not. Measures of ir_measures are called as
-    they print.
+    The keys of a dict name the runs of tables without run names. Measures of
+    ir_measures are named as they print.
     """
     table = in_hand(source, "scores")
     if isinstance(table, Mapping):
@@ -76,7 +77,7 @@ def scores_in_hand(source: Any) -> Any:
 
 
 def is_of(value: Any, package: str) -> bool:
-    """Return whether a value is of a class of a package, or of one made from such."""
+    """Return whether a value's class, or a base of it, is from a package."""
     classes = type(value).__mro__
     return any(c.__module__.partition(".")[0] == package for c in classes)
 
@@ -87,12 +88,12 @@ def is_frame(value: Any) -> TypeGuard[pd.DataFrame]:
 
 
 def no_table(source: Any) -> UsageError:
-    """Make the error for a value that neither names files nor is a table."""
+    """Return the error for a value that neither names files nor is a table."""
     return UsageError(f"expected files or a table, found {shorten(source)}. {_TAKEN}")
 
 
 def no_file(source: Any) -> UsageError:
-    """Make the error of a file that is none, and what to do if it is a table."""
+    """Return the error for a value that is no file, with advice if it is a table."""
     mend = _TAKEN
     if any(hasattr(source, mark) for mark in ("columns", "column_names", "keys")):
         mend = "Name tables of several runs, {'bm25': table}; put others into one"
@@ -102,7 +103,7 @@ def no_file(source: Any) -> UsageError:
 
 
 def _frame_of(source: Any) -> pd.DataFrame | None:
-    """Convert the frame of a library; None of anything else, such as a column."""
+    """Convert the frame of a library; return None for other values, such as columns."""
     if isinstance(source, pl.LazyFrame):
         source = source.collect()
     if isinstance(source, pl.DataFrame):  # to types that all versions of pyarrow know
@@ -117,13 +118,13 @@ def _frame_of(source: Any) -> pd.DataFrame | None:
 
 
 def to_frame(table: Any) -> pd.DataFrame:
-    """Make a DataFrame of an Arrow table: an index is a column, and no id changes."""
-    # Whole numbers beside a gap stay whole.
+    """Make a DataFrame of an Arrow table; an index becomes a column, ids are kept."""
+    # Whole numbers in a column with gaps stay whole.
     return table.to_pandas(ignore_metadata=True, integer_object_nulls=True)
 
 
 def _of_ranx(tables: Sequence[Any]) -> dict[str, Any]:
-    """Make dicts of Runs, by their names if they have some, or of Qrels."""
+    """Make dicts of Runs, with names as keys if they have names, or of Qrels."""
     if len(tables) == 1 and not (hasattr(tables[0], "run") and tables[0].name):
         return tables[0].to_dict()
     names = [table.name for table in tables]
@@ -136,14 +137,15 @@ def _of_ranx(tables: Sequence[Any]) -> dict[str, Any]:
 
 
 def _fields(record: Any) -> tuple[str, ...]:
-    """Name the fields of a named tuple; none of anything else."""
+    """List the fields of a named tuple; () for other values."""
     return getattr(record, "_fields", ()) if isinstance(record, tuple) else ()
 
 
 def _of_records(records: list[Any], name: str) -> pd.DataFrame:
     """Make a table of dicts, which may have gaps, or of named tuples.
 
-    Columns are of objects: pandas would turn whole-number ids with a gap into floats.
+    Columns hold objects, because pandas would turn whole-number ids with a gap into
+    floats.
     """
     fields = _fields(records[0])
     for i, record in enumerate(records, 1):

@@ -32,7 +32,7 @@ INF, NAV = INTENT_KINDS = ("inf", "nav")
 TOLERANCE = 1e-6
 """Tolerance of the sum of the probabilities of a query, which is 1."""
 
-# As the official topics of the TREC 2011 Web Track spell two of their kinds.
+# Spellings of two kinds in the official topics of the TREC 2011 Web Track.
 _MISSPELT = {"inav": NAV, "inv": INF}
 
 
@@ -40,18 +40,18 @@ def read_intents(source: files.Sources) -> pd.DataFrame:
     """Read the intents of queries, with their probabilities and kinds.
 
     Args:
-        source: files, folders and globs, plain or compressed, or a table, as of
-            `read_runs`, with query_id, intent_id and, if they are known, probability
-            and kind; or TREC topics (XML) with a `subtopic` for each intent.
+        source: Files, folders and globs, plain or compressed, or a table, as in
+            `read_runs`, with query_id, intent_id and, if known, probability and kind;
+            or TREC topics (XML) with a `subtopic` for each intent.
 
     Returns:
-        Table of query_id, intent_id, probability (float64, of a query they add up to 1)
-        and kind (`inf` or `nav`). Without probabilities, all of a query are equal;
-        without kinds, all are `inf`, which is the default in TREC topics, too.
+        Table with query_id, intent_id, probability (float64, sum 1 for each query) and
+        kind (`inf` or `nav`). By default the intents of a query are equally probable,
+        and all are `inf`, as in TREC topics.
 
     Raises:
-        DataError: a row is malformed, a kind is unknown, an intent is there twice, or
-            the probabilities of a query are negative or do not add up to 1.
+        DataError: a row is malformed, a kind is unknown, an intent occurs twice, or the
+            probabilities of a query are negative or do not add up to 1.
     """
     table, origins = files.read_tables(source, "intents", _load, _canonical_intents)
     problem = "intent {intent_id!r} of query {query_id!r} is twice"
@@ -83,9 +83,9 @@ def check_intents(qrels: pd.DataFrame, intents: pd.DataFrame) -> None:
 
 
 def part_intents(sources: files.Sources) -> dict[str, list[Path]]:
-    """Part files of `intents` from those of `intent_qrels`, which grade documents.
+    """Separate files of `intents` from files of `intent_qrels`, which grade documents.
 
-    Intents are TREC topics, or a table without documents.
+    A file of intents holds TREC topics, or a table without documents.
 
     Raises:
         DataError: a file cannot be read.
@@ -116,7 +116,7 @@ def _load(path: Path) -> Named:
 
 def _topics(path: Path, data: bytes) -> Named:
     """Read TREC topics: each `subtopic` of a `topic` is an intent."""
-    decode(path, data)  # says what is no text
+    decode(path, data)  # raises an error where data is no text
     rows, places, topic = [], [], [""]
     parser = expat.ParserCreate()
 
@@ -179,7 +179,7 @@ def _canonical_intents(content: Named) -> pd.DataFrame:
 
 
 def _probabilities(table: pd.DataFrame, origins: Origins) -> np.ndarray:
-    """Fill in what files without probabilities mean; check that all add up to 1."""
+    """Fill in equal probabilities where a file has none; check that all add up to 1."""
     probability = table["probability"].to_numpy(np.float64, copy=True)
     for query, places in table.groupby("query_id", sort=False).indices.items():
         rows = np.asarray(places)

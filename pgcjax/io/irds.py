@@ -21,7 +21,7 @@ def is_irds(source: Any) -> TypeGuard[str]:
 
 
 def qrels(source: Any) -> Any:
-    """Return the judgments that a name, or a list of names, is for; or what else it is.
+    """Return the judgments of a name or a list of names; other sources unchanged.
 
     Raises:
         UsageError: ir_datasets is not installed, or names and files are mixed.
@@ -41,13 +41,13 @@ def texts(
     """Read ids and texts of a collection.
 
     Args:
-        source: its name.
-        noun: whose texts: `query` or `document`.
-        wanted: ids of documents; None for all.
+        source: Name of the collection.
+        noun: Owner of the texts: `query` or `document`.
+        wanted: Ids of documents; None for all.
 
     Raises:
-        UsageError: ir_datasets is not installed. DataError: there is no such
-            collection, or it has no such texts.
+        UsageError: ir_datasets is not installed. DataError: the collection is unknown,
+            or has no such texts.
     """
     dataset = _load(source, noun)
     if noun == "query":

@@ -1,4 +1,4 @@
-"""Text as JSON in which no object has a key twice, as one of the two would be lost."""
+"""Parser of JSON that refuses repeated keys, as one of two values would be lost."""
 
 import json
 import re
@@ -11,7 +11,7 @@ _TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|[{}]')
 
 
 class NoJson(Exception):
-    """Text is no JSON: why, and in which line of the text (from 1)."""
+    """Text is no JSON; has the reason, and the line in the text (from 1)."""
 
     def __init__(self, reason: str, line: int):
         self.reason, self.line = reason, line
@@ -26,7 +26,7 @@ def read_json(text: str, name: str, first: int = 1) -> Any:
     """Read JSON that begins in line `first` of the file `name`.
 
     Raises:
-        NoJson: it is none, or is nested too deeply.
+        NoJson: the text is no JSON, or is nested too deeply.
         DataError: an object has a key twice.
     """
     try:
@@ -41,7 +41,7 @@ def read_json(text: str, name: str, first: int = 1) -> Any:
         ) from None
     except RecursionError:
         raise NoJson("it is nested too deeply", 1) from None
-    except ValueError as error:  # also of a number with thousands of digits
+    except ValueError as error:  # also for a number with thousands of digits
         reason = getattr(error, "msg", str(error))
         raise NoJson(reason, getattr(error, "lineno", 1)) from None
 
@@ -57,7 +57,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_once)  # made once, not for each 
 
 
 def _repeat(text: str) -> tuple[str, int]:
-    """Find the first key that an object repeats, and where in the text that is."""
+    """Find the first key that an object repeats, and its place in the text."""
     objects: list[set[str]] = []
     for token in _TOKEN.finditer(text):
         if token[0] == "{":

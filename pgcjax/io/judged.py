@@ -1,4 +1,4 @@
-"""The judged documents of all queries, numbered once: a code stands for each."""
+"""The judged documents of all queries, and the integer code of each."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -20,13 +20,13 @@ class JudgedDocuments:
     """The judged documents of every query, and their codes.
 
     Attributes:
-        docs: document ids of each query, ascending codes; queries ascend.
-        number: place of each query in `docs`.
-        end: all codes are below; not all numbers stand for a document.
+        docs: Document ids of each query, by ascending codes; queries ascend.
+        number: Place of each query in `docs`.
+        end: Upper bound of all codes; some smaller numbers are no codes.
     """
 
     def __init__(self, *sources: Docs):
-        """Number all documents that any source has."""
+        """Number all documents of all sources."""
         self._code_of: dict[str, dict[str, int]] = {}
         codes: list[dict[str, list[int]]] = [{} for _ in sources]
         self.end = 0
@@ -87,16 +87,16 @@ class JudgedDocuments:
         """Find which documents of rankings are judged.
 
         Args:
-            query: number of the query of each ranking; -1 if it has no judgments.
-            length: how many of the documents are of each ranking, one after the other.
-            doc_id: the documents.
-            hash_: of each, as `Series.hash` gives it.
+            query: Number of the query of each ranking; -1 if it has no judgments.
+            length: Number of documents of each ranking.
+            doc_id: The documents, ranking after ranking.
+            hash_: Hash of each document, from `Series.hash`.
 
         Returns:
-            The places of those that are judged, ascending, and their codes.
+            The places of judged documents, ascending, and their codes.
         """
         of_doc = np.repeat(query, length)
-        # Keys only choose whom to compare; to join by two columns takes longer.
+        # Keys only find candidates to compare; a join by two columns takes longer.
         rows = pl.DataFrame({"key": _keys(of_doc, hash_)}).with_row_index("row")
         near = rows.join(self._hashed, on="key", maintain_order="left")
         place = near["row"].to_numpy().astype(np.int64)
@@ -107,7 +107,7 @@ class JudgedDocuments:
     def codes(self, docs: Docs | pl.DataFrame) -> np.ndarray:
         """Look up the codes of documents: int32, in their order; -1 if not judged.
 
-        A table has query_id and doc_id. The answer is kept, for the next call with the
+        A table has query_id and doc_id. The result is kept for the next call with the
         same objects.
         """
         for documents, codes in self._codes:
@@ -136,7 +136,7 @@ class JudgedDocuments:
         return rows["code"].fill_null(-1).to_numpy()
 
     def spread(self, docs: Docs, values: np.ndarray) -> np.ndarray:
-        """Turn `codes` round: give each code the int32 of its document, or else -1."""
+        """Invert `codes`: return for each code its document's int32 value, else -1."""
         codes = self.codes(docs)
         judged = codes >= 0
         out = np.full(self.end, -1, np.int32)
@@ -145,7 +145,7 @@ class JudgedDocuments:
 
 
 def _same(one: Docs | pl.DataFrame, docs: Docs | pl.DataFrame) -> bool:
-    """Return whether these are the same objects, without a look at what is in them."""
+    """Return whether these are the same objects, without comparing their content."""
     if one is docs:
         return True
     if isinstance(one, pl.DataFrame) or isinstance(docs, pl.DataFrame):

@@ -1,4 +1,4 @@
-"""Judgments of every kind: what they are called, and what reads them."""
+"""Judgments of every kind: their names and readers."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Kind(NamedTuple):
-    """A kind of judgments: its option on the command line, and what that means."""
+    """A kind of judgments: its option on the command line, and the option's help."""
 
     option: str
     meaning: str
@@ -33,16 +33,16 @@ KINDS = {
         "Grades of a document after another: query doc previous-doc grade.",
     ),
 }
-"""Kinds of judgments by the names that `evaluate` gives them."""
+"""Kinds of judgments by their names as arguments of `evaluate`."""
 
 
 def by_kind(sources: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what is None; a table of qrels with `intent_id` is `intent_qrels`.
+    """Leave out sources that are None, and name qrels with `intent_id` `intent_qrels`.
 
-    Tables in memory are DataFrames then.
+    Tables in memory become DataFrames.
 
     Raises:
-        UsageError: there is no such kind of judgments.
+        UsageError: a kind of judgments is unknown.
     """
     from pgcjax.io.in_memory import in_hand
 
@@ -61,10 +61,10 @@ def by_kind(sources: Mapping[str, Any]) -> dict[str, Any]:
 def read_judgments(sources: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
     """Read judgments by the names of `KINDS`; see `by_kind`.
 
-    What `predict_context` returned is `context`, and the table of `predictions`.
+    A result of `predict_context` becomes `context`, and the table `predictions`.
 
     Raises:
-        DataError: they cannot be read. UsageError: there is no such kind.
+        DataError: judgments cannot be read. UsageError: a kind is unknown.
     """
     from pgcjax.io.fast_columns import in_pandas
 
@@ -74,7 +74,7 @@ def read_judgments(sources: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
 def read_as_they_come(
     sources: Mapping[str, Any],
 ) -> "dict[str, pd.DataFrame | PlainTable]":
-    """Read judgments as `read_judgments`; qrels in regular files without pandas."""
+    """Read judgments as `read_judgments` does; regular qrels without pandas."""
     from pgcjax.io import graded, intents
 
     def read_preferences(source: Any) -> "pd.DataFrame | PlainTable":

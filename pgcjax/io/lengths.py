@@ -24,15 +24,15 @@ _LAYOUTS = {2: ("doc_id", "length"), 3: ("query_id", "doc_id", "length")}
 
 
 def read_lengths(source: files.Sources) -> pd.DataFrame:
-    """Read how long documents are, in any unit.
+    """Read the lengths of documents, in any unit.
 
     Args:
-        source: files of `doc length` or `query doc length`, or of columns doc_id,
-            length and, perhaps, query_id; or a table, as of `read_runs`; or
+        source: Files with lines `doc length` or `query doc length`, or with columns
+            doc_id, length and, optionally, query_id; or a table, as in `read_runs`; or
             `{doc: length}`.
 
     Returns:
-        Table of doc_id, length (float64) and, where given, query_id.
+        Table with doc_id, length (float64) and, where given, query_id.
 
     Raises:
         DataError: a row is malformed, or a document has two lengths.
@@ -75,11 +75,12 @@ def _checked(content: Named) -> pd.DataFrame:
 def pair_lengths(
     preferences: pd.DataFrame, lengths: Any
 ) -> Float64[np.ndarray, "2 rows"]:
-    """Return the lengths of both documents of each row; NaN where one is not known.
+    """Return the lengths of both documents of each row; NaN if unknown.
 
     Args:
-        preferences: canonical.
-        lengths: as of `read_lengths`; None: columns length and other_length.
+        preferences: Canonical preferences.
+        lengths: Source for `read_lengths`; None takes the columns length and
+            other_length.
     """
     if lengths is None:
         columns = preferences.reindex(columns=["length", "other_length"])
@@ -95,9 +96,9 @@ def pair_lengths(
 
 
 def doublings(preferences: pd.DataFrame, lengths: Any) -> Float64[np.ndarray, " rows"]:
-    """Return how many times twice as long the document of a row is as the other.
+    """Return log2 of the ratio of the document's length to the other document's.
 
-    The logarithm to base 2 of the ratio; NaN where a length is not known, or 0.
+    It is NaN where a length is unknown or 0.
     """
     length, other = pair_lengths(preferences, lengths)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,7 +1,7 @@
-"""Temporary folders beside targets: locked while in use, and removed when nobody is.
+"""Temporary folders beside targets: locked while in use, and removed afterwards.
 
-A killed job leaves its folder behind, whose lock nobody holds any more: the next job
-with the same target removes it. Without `fcntl`, as on Windows, it stays.
+A killed job leaves its folder behind without a lock, and the next job with the same
+target removes it. Without `fcntl`, as on Windows, it stays.
 """
 
 import os
@@ -25,7 +25,7 @@ def nest(target: Path) -> Iterator[Path]:
     """Make a temporary folder beside a target, and remove it at the end.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the folder cannot be made.
     """
     sweep(target.parent, target.name)
     folder, lock = _locked(target)
@@ -39,7 +39,7 @@ def nest(target: Path) -> Iterator[Path]:
 
 
 def sweep(parent: Path, target: str | None = None) -> None:
-    """Remove what killed jobs left in a folder, for this target or for any."""
+    """Remove temporary folders of killed jobs, for this target or for any."""
     if fcntl is None:
         return
     names = ".+" if target is None else re.escape(target)
@@ -52,7 +52,7 @@ def sweep(parent: Path, target: str | None = None) -> None:
 
 def _sweep(folder: Path) -> None:
     if folder.is_symlink():
-        return  # whoever made it wants to have something else removed
+        return  # a link may lead to other files
     try:
         lock = os.open(folder / _LOCK, os.O_RDWR)
     except FileNotFoundError:
@@ -66,7 +66,7 @@ def _sweep(folder: Path) -> None:
 
 
 def _locked(target: Path) -> tuple[Path, int | None]:
-    """Make a folder and lock it; another one if it was swept in between."""
+    """Make a folder and lock it; make another one if it was swept in between."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         if fcntl is None:
@@ -75,7 +75,7 @@ def _locked(target: Path) -> tuple[Path, int | None]:
             lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 held = _lock(lock)
-            except OSError:  # no locks on this file system: then nobody sweeps there
+            except OSError:  # the file system has no locks, and is never swept
                 held = True
             if held and (folder / _LOCK).exists():
                 return folder, lock
@@ -83,10 +83,10 @@ def _locked(target: Path) -> tuple[Path, int | None]:
 
 
 def _lock(file: int) -> bool:
-    """Lock a file, and say whether nobody else has.
+    """Lock a file; return False if another process holds the lock.
 
     Raises:
-        OSError: its file system has no locks.
+        OSError: the file system has no locks.
     """
     assert fcntl is not None
     try:
@@ -97,7 +97,7 @@ def _lock(file: int) -> bool:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder, its lock last: without it, nobody would remove the rest."""
+    """Remove a folder, its lock last, because folders without one are never swept."""
     for path in folder.iterdir():
         if path.name != _LOCK:
             shutil.rmtree(path) if path.is_dir() else path.unlink()

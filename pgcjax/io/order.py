@@ -1,4 +1,4 @@
-"""The order of a run: which document stands where, by each convention."""
+"""The order of a run: the position of each document, by each convention."""
 
 from collections.abc import Generator, Iterable
 from typing import NamedTuple
@@ -23,8 +23,8 @@ class Outline(NamedTuple):
     """Starts of rankings in a table of runs, and hashes of its documents.
 
     Attributes:
-        start: which rows begin another run or query than the row before.
-        hash_: of each document, alike in the whole process.
+        start: Mask of rows whose run or query differs from that of the row before.
+        hash_: Hash of each document, the same in the whole process.
     """
 
     start: Bool[np.ndarray, " rows"]
@@ -32,17 +32,17 @@ class Outline(NamedTuple):
 
 
 def outline(table: pl.DataFrame) -> Outline:
-    """Outline a table of runs; one without run_id is of one run."""
+    """Outline a table of runs; without run_id, it has one run."""
     return Outline(_starts(table), table["doc_id"].hash().to_numpy())
 
 
 def no_repeat(table: pl.DataFrame, outline: Outline) -> bool:
-    """Check that no ranking has a document twice; False also where it is in doubt."""
+    """Check that no ranking has a document twice; False also if it is in doubt."""
     start, hash_ = outline
     first = np.flatnonzero(start)
     names = [table[name][first].to_list() for name in _KEYS if name in table.columns]
     if len({*zip(*names, strict=True)}) < len(first):
-        return False  # a ranking goes on elsewhere
+        return False  # the rows of a ranking are not adjacent
     # Equal documents of two rankings get different numbers; the product may wrap.
     lengths = lengths_of(start)
     number = np.repeat(np.arange(len(lengths), dtype=np.uint64) * _ODD, lengths)
@@ -52,7 +52,7 @@ def no_repeat(table: pl.DataFrame, outline: Outline) -> bool:
 
 
 def lengths_of(start: np.ndarray) -> np.ndarray:
-    """Count the rows of each ranking, which begin where `start` says."""
+    """Count the rows of each ranking; `start` is True at their first rows."""
     return np.diff(np.append(np.flatnonzero(start), len(start)))
 
 
@@ -62,17 +62,17 @@ def ranked(
     """Find the 0-based position of every row in its run and query.
 
     Args:
-        table: canonical runs, whole runs; other columns stay.
+        table: Canonical, whole runs; other columns stay.
         order: `trec` (score descending, then document id descending), `clarke` (score
             descending, then document id ascending) or `rank` (rank ascending).
-        start: where rankings begin, if that is known: see `Outline`.
+        start: Starts of rankings, if they are known: see `Outline`.
 
     Returns:
-        The table, in which the rows of a run and query stand together, and the position
-        of each row; the runs and queries, and how many documents each has.
+        The table, in which the rows of a run and query are adjacent, and the position
+        of each row; the run and query of each ranking, and its number of documents.
 
     Raises:
-        DataError: `order` is `rank`, and a rank is missing or is claimed twice.
+        DataError: `order` is `rank`, and a rank is missing or occurs twice.
     """
     by = {
         "trec": (["score", "doc_id"], [True, True]),
@@ -83,7 +83,7 @@ def ranked(
     start, groups = ranking_starts(table, start)
     score = table["score"].to_numpy()
     follows = ~start[1:]
-    # Most files stand query by query, best first, but for the order of ties.
+    # Most files are sorted by query, best document first, except for ties.
     ordered = len(set(groups)) == len(groups)
     ordered = ordered and not ((score[1:] > score[:-1]) & follows).any()
     if order == "rank" or not ordered:
@@ -105,7 +105,7 @@ def ranked(
 def _order_ties(
     position: np.ndarray, tied: np.ndarray, doc: pl.Series, ids_fall: bool
 ) -> None:
-    """Order rows that tie with the row before, by document id, in place."""
+    """Order tied rows, which `tied` marks after the first, by document id, in place."""
     rows = np.flatnonzero(tied | np.append(tied[1:], False))
     if not len(rows):
         return
@@ -118,17 +118,17 @@ def _order_ties(
 
 
 def steps(values: np.ndarray, before: float | np.ndarray) -> np.ndarray:
-    """Subtract from each value the one before it; what is too large is infinite."""
-    with np.errstate(over="ignore"):  # signs and zeros are right all the same
+    """Subtract from each value the one before it; overflows become infinite."""
+    with np.errstate(over="ignore"):  # signs and zeros are still right
         return np.diff(values, prepend=before)
 
 
 def ranking_starts(
     table: pl.DataFrame, start: np.ndarray | None = None
 ) -> tuple[np.ndarray, list[tuple[str, str]]]:
-    """Find which rows begin another run or query than the row before, and which.
+    """Find the rows at which rankings start, and their runs and queries.
 
-    `start` is the first part of the answer, if that is known.
+    `start` is the first part of the result, if it is known.
     """
     start = _starts(table) if start is None else start
     first = np.flatnonzero(start)
@@ -140,18 +140,18 @@ def _starts(table: pl.DataFrame) -> np.ndarray:
     start = np.zeros(len(table), bool)
     start[:1] = True
     for name in _KEYS:
-        # Most files are of one run: that is seen sooner than that no row differs.
+        # Most files have one run, which is faster to find than that no row differs.
         column = table.get_column(name, default=None)
         if column is None or not len(column):
             continue
         if column[0] != column[-1] or not (column == column[0]).all():
-            column = column.rechunk()  # parts that begin elsewhere would be copied both
+            column = column.rechunk()  # else both slices would be copied
             start[1:] |= (column.slice(1) != column.slice(0, len(table) - 1)).to_numpy()
     return start
 
 
 def check_ranks_given(table: pl.DataFrame) -> None:
-    """Refuse runs of which a rank is missing.
+    """Refuse runs with a missing rank.
 
     Raises:
         DataError: a rank is NaN.
@@ -182,21 +182,21 @@ def _check_ranks(table: pl.DataFrame) -> None:
 
 
 def in_order(table: pl.DataFrame) -> pl.DataFrame:
-    """Sort canonical runs, whole ones, and compute the position of rows by each order.
+    """Sort canonical, whole runs, and compute the position of rows by each order.
 
     Returns:
-        run_id, query_id, doc_id, position (by `trec`: the rows of a run and query stand
-        in that order), clarke and rank (null where they equal position; rank is -1 in a
-        run and query whose ranks are missing or claimed twice).
+        run_id, query_id, doc_id, position (by `trec`, in which the rows of a run and
+        query are sorted), clarke and rank (null where they equal position; rank is -1
+        in a run and query whose ranks are missing or occur twice).
     """
     table = table.sort(
         [*_KEYS, "score", "doc_id"], descending=[False, False, True, True]
     )
     _, position, *_ = ranked(table, "trec")
-    _, clarke, *_ = ranked(table, "clarke")  # sorted so, its rows stay in their places
+    _, clarke, *_ = ranked(table, "clarke")  # sorted rows keep their places
     first = np.arange(len(table)) - position
     rank = table["rank"].to_numpy()
-    by = np.lexsort((rank, first))  # rankings stay where they are
+    by = np.lexsort((rank, first))  # rankings keep their places
     useless = np.isnan(rank)
     same = (first[by][1:] == first[by][:-1]) & ~(rank[by][1:] > rank[by][:-1])
     useless[by[1:][same]] = True
@@ -213,7 +213,7 @@ def in_order(table: pl.DataFrame) -> pl.DataFrame:
 def gathered(
     tables: Iterable[pl.DataFrame], rows: int
 ) -> Generator[list[pl.DataFrame]]:
-    """Put small tables together, up to so many rows, to be worked on at once."""
+    """Group small tables, up to `rows` rows together."""
     waiting: list[pl.DataFrame] = []
     for table in tables:
         waiting.append(table)

@@ -1,7 +1,7 @@
 """Readers as plug-ins, which recognise files of other tools and read their rows.
 
-They are asked when our own readers have refused a file, or by name. A package brings
-one along by an entry point of the group `pgcjax.readers`.
+A plug-in reads a file that the built-in formats do not fit, or that the user assigns to
+it by name. A package provides one as an entry point of the group `pgcjax.readers`.
 """
 
 from __future__ import annotations
@@ -43,25 +43,25 @@ GROUP = "pgcjax.readers"
 """Group of entry points by which a package provides readers."""
 KINDS = ("preferences", "qrels", "runs")
 Rows: TypeAlias = Iterator[dict[str, Any]]
-"""Rows that a reader makes of a file, by the names of columns."""
+"""Rows that a reader makes of a file: values by column name."""
 _BUILT_IN = "pgcjax.plugins.readers"  # above this room: imported when it is needed
-_HEAD, _HEAD_ROWS = 2**16, 20  # bytes or rows by which a file is recognised
+_HEAD, _HEAD_ROWS = 2**16, 20  # bytes, or rows of Parquet, that identify a file
 _LONGEST = 60  # characters of a text that is an id
 _MEND = "Is it of another version of the tool, or a file of something else?"
 
 
 class Content:
-    """The content of a file, decompressed, as readers ask for it.
+    """The content of a file, decompressed, in the forms that readers need.
 
     Attributes:
-        name: of the file, as given.
+        name: Name of the file, as the user wrote it.
     """
 
     def __init__(self, path: Path):
-        """Take a file, which is read when something of it is asked for."""
+        """Take a file, which is read when a method first needs it."""
         self.name, self._path = str(path), path
         self._origin = Origin(self.name)
-        self._record = -1  # which of `rows` a reader is at; -1 if none
+        self._record = -1  # last row of `rows` that a reader took; -1 if none
 
     @cached_property
     def _data(self) -> bytes:
@@ -69,7 +69,7 @@ class Content:
 
     @cached_property
     def head(self) -> str:
-        """The first 64 KiB as text; of Parquet, its first rows as JSON."""
+        """The first 64 KiB as text; for Parquet, the first rows as JSON."""
         if self._data.startswith(PARQUET):
             rows = itertools.islice(self.rows(), _HEAD_ROWS)
             return json.dumps([*rows], default=str, ensure_ascii=False)
@@ -79,7 +79,7 @@ class Content:
         """Parse the file as one JSON value.
 
         Raises:
-            DataError: it is none.
+            DataError: the file is not one JSON value.
         """
         try:
             return read_json(decode(self._path, self._data), self.name)
@@ -91,10 +91,10 @@ class Content:
             ) from None
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Read objects one by one: of JSON lines, of a JSON array, or rows of Parquet.
+        """Read objects one by one, from JSON lines, a JSON array or Parquet.
 
         Raises:
-            DataError: it holds something else.
+            DataError: the file holds something else.
         """
         if self._data.startswith(PARQUET):
             records = read_parquet(self._path, self._data).to_pylist()
@@ -142,9 +142,9 @@ class Content:
         """Refuse the file.
 
         Args:
-            message: what was expected, and what was found.
-            mend: what the user can do about it.
-            row: number, from 1, of the object of `rows` that is wrong, if one is.
+            message: The expected content, and the actual one.
+            mend: Advice to the user.
+            row: Number, from 1, of the wrong object in `rows`, if there is one.
 
         Raises:
             DataError: always.
@@ -153,7 +153,7 @@ class Content:
         raise DataError(message, where=where, mend=mend)
 
     def table(self, reader: Reader) -> Named:
-        """Make a table of the rows of a reader, with the places that they are from.
+        """Make a table of a reader's rows, with their places in the file.
 
         Raises:
             DataError: the reader refuses the file or fails, or there are no rows.
@@ -168,7 +168,7 @@ class Content:
                 records.append(self._record)
         except PgcjaxError:
             raise
-        except Exception as error:  # of a file of another form, or of the reader
+        except Exception as error:  # the file has another form, or the reader a defect
             record = self._record + 1 or None
             cause = f"{type(error).__name__}: {error}"
             self.refuse(
@@ -179,7 +179,7 @@ class Content:
         if not rows:
             self.refuse(f"holds no {reader.kind} of {reader.name}", _MEND)
         origin = Origin(self.name)
-        if -1 not in records:  # each row is from one of the objects of `rows`
+        if -1 not in records:  # each row comes from one object of `rows`
             origin = self._origin.of_rows(np.array(records))
         return Named(in_hand(rows, self.name), origin)
 
@@ -189,12 +189,12 @@ class Reader:
     """A reader of files that a tool writes.
 
     Attributes:
-        name: of the tool, as `--reader` has it.
-        kind: what the files hold: `preferences`, `qrels` or `runs`.
-        claims: tells whether a file is of the tool, by its content alone.
-        read: makes a table of it: rows with the columns of `kind`, such as query_id,
-            doc_id, other_doc_id, preference (None: no answer); or, of preferences,
-            with those of any table of votes, which is read as such.
+        name: Name of the tool, as for `--reader`.
+        kind: Kind of data in the files: `preferences`, `qrels` or `runs`.
+        claims: Returns whether the tool wrote a file, from its content alone.
+        read: Returns the rows of a file, with the columns of `kind`, such as query_id,
+            doc_id, other_doc_id, preference (None: no answer). Preferences may have
+            the columns of any table of votes instead.
     """
 
     name: str
@@ -206,15 +206,15 @@ class Reader:
         """Check the kind.
 
         Raises:
-            UsageError: it is none.
+            UsageError: the kind is unknown.
         """
         check_choice("kind", self.kind, KINDS)
 
     def takes(self, content: Content) -> bool:
-        """Return whether the reader claims a file; not if it fails, with a warning."""
+        """Return whether the reader claims a file; a failure warns and means no."""
         try:
             return self.claims(content)
-        except DataError:  # it cannot be read, which is said already
+        except DataError:  # unreadable, which is reported already
             return False
         except Exception as error:
             _tell_defect(f"reader {self.name}", error)
@@ -222,11 +222,11 @@ class Reader:
 
 
 def keys(*alternatives: str) -> Callable[[Content], bool]:
-    """Return a claim of files at whose beginning there are keys of JSON.
+    """Return a function that claims files with some JSON keys at their beginning.
 
     Args:
-        alternatives: keys with blanks between; all of one alternative are needed.
-            Without any, no file is claimed: such a reader is asked for by its name.
+        alternatives: Sets of keys with blanks between them; a file needs all keys of
+            one set. With no set, no file is claimed: users have to name the reader.
     """
 
     def claims(content: Content) -> bool:
@@ -239,7 +239,7 @@ def keys(*alternatives: str) -> Callable[[Content], bool]:
 
 
 def text_id(text: str) -> str:
-    """Return an id of a text: a short line as it is, else its beginning and a hash."""
+    """Return an id for a text: a short line itself, else its beginning and a hash."""
     if text.isprintable() and text == text.strip() and 0 < len(text) <= _LONGEST:
         return text
     line = " ".join("".join(c if c.isprintable() else " " for c in text[:200]).split())
@@ -250,13 +250,13 @@ def text_id(text: str) -> str:
 def wins(
     query: Any, best: Any, documents: Iterable[Any], *, answered: bool = True
 ) -> Rows:
-    """Make a row for each other document that the best one won against.
+    """Make a row for each document that the best one won against.
 
     Args:
-        query: of all rows.
-        best: the winner; any document if there was no answer.
-        documents: that were compared.
-        answered: whether there was an answer.
+        query: Query of all rows.
+        best: The winner; any document if there was no answer.
+        documents: Documents that were compared.
+        answered: Whether there was an answer.
     """
     for other in documents:
         if other != best:
@@ -266,7 +266,7 @@ def wins(
 
 @cache
 def readers() -> dict[str, Reader]:
-    """Return all readers by name: of plugins/readers/, and of installed packages."""
+    """Return the readers in plugins/readers/ and in installed packages, by name."""
     package = import_module(_BUILT_IN)
     known: dict[str, Reader] = {}
     for module in pkgutil.iter_modules(package.__path__):
@@ -295,11 +295,11 @@ def _tell_defect(which: str, error: Exception) -> None:
 
 
 def by_name(name: str, path: Path, kind: str, format: str) -> Named | None:
-    """Read a file by the reader of a name; None if that is of another kind.
+    """Read a file with the named reader; return None if that reads another kind.
 
     Raises:
-        DataError: the reader refuses it.
-        UsageError: the reader is not known, or stands beside a format.
+        DataError: the reader refuses the file.
+        UsageError: the reader is unknown, or a format is given as well.
     """
     check_choice("reader", name, readers())
     if readers()[name].kind != kind:
@@ -310,7 +310,7 @@ def by_name(name: str, path: Path, kind: str, format: str) -> Named | None:
 
 
 def kinds_by_content(path: Path) -> set[str]:
-    """Return the kind of a file by plug-ins; nothing if none claims it."""
+    """Return the kinds of the plug-ins that claim a file; an empty set if none does."""
     return {reader.kind for reader in _claiming(Content(path))}
 
 
@@ -319,10 +319,11 @@ def _claiming(content: Content) -> list[Reader]:
 
 
 def by_content(path: Path, kind: str) -> Named | None:
-    """Read a file by the reader that claims it; None if there is none.
+    """Read a file with the reader that claims it; return None if none does.
 
     Raises:
-        DataError: the reader refuses it, several claim it, or one of another kind does.
+        DataError: the reader refuses the file, several readers claim it, or a reader of
+            another kind does.
     """
     content = Content(path)
     claiming = _claiming(content)

@@ -23,9 +23,9 @@ UTF8 = "utf-8"
 
 _ALLOWED = {"score_format": ("auto", *SCORE_FORMATS), "flips": FLIPS}
 _ASKED = ("encoding", "columns", "answers", "unread", "reader")
-"""Settings that a job states as they were asked for."""
+"""Settings that a job states as the user gave them."""
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
-_LEAST = 64 * 2**20  # bytes with which a job can work
+_LEAST = 64 * 2**20  # bytes that a job needs at least
 
 
 @dataclass(frozen=True)
@@ -33,19 +33,19 @@ class Reading:
     """Settings of reading.
 
     Attributes:
-        memory: bytes that a file may have, decompressed, to be read at once.
-        encoding: of text, by its name in Python.
-        score_format: of scores in lines without a header: one of `SCORE_FORMATS`, or
-            `auto` to find it.
-        columns: of tables of votes: the column of each role that is named.
-        answers: in such tables: the sign of each word that is named.
-        unread: in such tables: the share of cells that no rule may read.
-        aspects: of preferences: those that are taken; all if there are none.
-        flips: what becomes of double votes that do not agree; one of `FLIPS`.
-        reader: that reads all files of its kind; by default one is found where none of
-            our own reads a file.
-        asked: what was asked of files, as arguments of `reading`.
-        covariates: of votes: more columns that are read, as `roles.covariates` says.
+        memory: Most bytes that a file may have, decompressed, to be read at once.
+        encoding: Encoding of text, by its name in Python.
+        score_format: Format of scores in lines without a header: one of
+            `SCORE_FORMATS`, or `auto` to find it.
+        columns: Column of each named role, in tables of votes.
+        answers: Sign of each named word, in tables of votes.
+        unread: Share of answers in tables of votes that may be unreadable.
+        aspects: Aspects of preferences that are taken; empty for all.
+        flips: Treatment of double votes that do not agree; one of `FLIPS`.
+        reader: Reader of all files of its kind; by default, files that the built-in
+            formats do not fit are read by the reader that claims them.
+        asked: The settings about files, as arguments of `reading`.
+        covariates: More columns that are read from votes, as in `roles.covariates`.
     """
 
     memory: int
@@ -61,7 +61,7 @@ class Reading:
     covariates: tuple[str, ...] = ()
 
     def described(self) -> dict[str, object]:
-        """Describe how judgments and runs are read, where that is not by default."""
+        """Describe the settings of reading that are not the default."""
         settings = {"aspects": list(self.aspects), "flips": self.flips}
         settings["reading"] = dict(self.asked)
         return {k: v for k, v in settings.items() if v and v != FLIPS[0]}
@@ -71,7 +71,7 @@ _chosen: ContextVar[Reading | None] = ContextVar("reading", default=None)
 
 
 def chosen() -> Reading:
-    """Return what `reading` chose for this context, or what is chosen by default."""
+    """Return the settings that `reading` chose for this context, or the defaults."""
     return _chosen.get() or Reading(memory_limit(None))
 
 
@@ -89,29 +89,30 @@ def reading(
     reader: str | None = None,
     covariates: Iterable[str] | None = None,
 ) -> Iterator[None]:
-    """Choose how files are read inside of the block; None leaves a choice as it is.
+    """Choose how files are read inside the block; None leaves a setting as it is.
 
         with pgcjax.files.reading(encoding="latin-1"):
             scores = pgcjax.evaluate("runs/", qrels="qrels.txt")
 
     Args:
-        memory: bytes that a file may have, decompressed, to be read at once, or a size
-            such as `2GB`; by default a quarter of the machine's.
-        encoding: of text files, such as `latin-1`; by default UTF-8.
-        score_format: of files of scores without a header, such as `tot`; by default
-            `auto`: it is found, or the file is refused.
-        columns: of tables of votes: `winner=label,query_id=-`.
-        answers: of the words in such tables: `a=0,b=1,tie=2|3`.
-        unread: of the cells of a column of answers: up to this share (by default .05)
-            may be what no rule reads, which is no answer.
-        aspects: of preferences: only these.
-        flips: what becomes of a judge's two votes on a pair in both orders: `keep`,
-            `tie`, `drop` or `half`, as `votes.double.settle` says.
-        reader: of files of another tool, such as `inspect`; by default it is found.
-        covariates: of votes: more columns, such as `style` for `style_a`, `style_b`.
+        memory: Most bytes that a file may have, decompressed, to be read at once, or a
+            size such as `2GB`; by default a quarter of the machine's memory.
+        encoding: Encoding of text files, such as `latin-1`; by default UTF-8.
+        score_format: Format of files of scores without a header, such as `tot`; by
+            default `auto`: it is found, or the file is refused.
+        columns: Roles of columns in tables of votes: `winner=label,query_id=-`.
+        answers: Words of answers in tables of votes: `a=0,b=1,tie=2|3`.
+        unread: Largest share of unreadable cells in a column of answers (by default
+            .05); they count as no answer.
+        aspects: Aspects of preferences to read; by default all.
+        flips: Treatment of a judge's two votes on a pair in both orders: `keep`,
+            `tie`, `drop` or `half`, as in `votes.double.settle`.
+        reader: Reader of another tool's files, such as `inspect`; by default it is
+            found.
+        covariates: More columns of votes, such as `style` for `style_a`, `style_b`.
 
     Raises:
-        UsageError: there is no such encoding or format, or `memory` is no size.
+        UsageError: an encoding or format is unknown, or `memory` is no size.
     """
     given = {name: value for name, value in locals().items() if value is not None}
     changes = {name: _parsed(name, value) for name, value in given.items()}
@@ -125,7 +126,7 @@ def reading(
 
 
 def _parsed(name: str, value: Any) -> Any:
-    """Check the choice of a setting, and bring it into the form that readers take."""
+    """Check a setting, and convert it to the form that readers take."""
     if name in _ALLOWED:
         check_choice(name, value, _ALLOWED[name])
     elif name == "unread" and not 0 <= value <= 1:
@@ -146,7 +147,7 @@ def _parsed(name: str, value: Any) -> Any:
 
 def _known(encoding: str) -> str:
     try:
-        "x".encode(encoding)  # of text, which hex is not, for instance
+        "x".encode(encoding)  # an encoding of text, unlike hex
         return codecs.lookup(encoding).name
     except (LookupError, TypeError, ValueError):
         pass
@@ -157,7 +158,7 @@ def _known(encoding: str) -> str:
 
 
 def memory_limit(memory: str | int | None) -> int:
-    """Read a size such as `2GB` or `500MiB` as bytes; None: a quarter of the machine's.
+    """Read a size such as `2GB` in bytes; None is a quarter of the machine's memory.
 
     Raises:
         UsageError: `memory` is no size, or too small to work with.
@@ -185,7 +186,7 @@ def machine_memory() -> int:
     try:
         sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):
-        sizes.append(8 * 2**30)  # where a machine does not tell
+        sizes.append(8 * 2**30)  # where the system does not report it
     for limit in ("memory.max", "memory/memory.limit_in_bytes"):  # of a container
         try:
             sizes.append(int(Path("/sys/fs/cgroup", limit).read_text(encoding="utf-8")))
@@ -195,7 +196,7 @@ def machine_memory() -> int:
 
 
 def address_space() -> int | None:
-    """Return the bytes of addresses that this process may have, as of `ulimit -v`."""
+    """Return the limit of this process's address space, in bytes (`ulimit -v`)."""
     if resource:
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
         if limit != resource.RLIM_INFINITY:

@@ -1,10 +1,10 @@
 """Remote files, such as `s3://bucket/runs/a.run`.
 
-fsspec reaches them, with whatever it has for a scheme, and finds credentials as the
-tools of that store do. Nothing is copied to this machine to be read: bytes come as they
-are asked for, more at once where a file is read on, and of packed runs only what the
-job needs. A `RemoteFile` is a path with `open`, `stat` and `is_file`, so that readers
-need not ask where a file is; what a library raises is a `DataError` in a line.
+fsspec reaches them with its library for the scheme, and finds credentials as the tools
+of that store do. Files are not copied to this machine before reading: bytes are fetched
+when they are needed, in growing blocks while a file is read on, and only the needed
+parts of packed runs. A `RemoteFile` is a path with `open`, `stat` and `is_file`, so
+readers treat it like a local one; errors of libraries become a `DataError` of one line.
 """
 
 import errno
@@ -33,14 +33,14 @@ else:
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)(?:::[^/]+)*://", re.IGNORECASE)
 WEB = ("http", "https")
-# What stores say of the content of a file; the first of them that one says.
+# Attributes of stores that identify the content of a file; the first one counts.
 _VERSIONS = ("ETag", "etag", "Content-MD5", "md5Hash", "generation", "sha256", "mtime")
 _VERSIONS += ("LastModified", "last_modified", "Last-Modified", "modified", "created")
 _KINDS = (FileNotFoundError, PermissionError)
 _ABSENT = "no such file or folder"
-_AT_ONCE = 16  # questions: a store answers each after a while
+_AT_ONCE = 16  # requests, because stores answer slowly
 _MEND = "Check the address, the network and your credentials."
-_LEAST, _MOST = 2**16, 2**23  # bytes that are asked for at once
+_LEAST, _MOST = 2**16, 2**23  # bytes that are requested at once
 _BLOCKS = {"block_size": 2**20, "cache_options": {"maxblocks": 64}}
 
 
@@ -56,14 +56,14 @@ class RemoteFile(_Path):
     """A remote file, as a path.
 
     Attributes:
-        url: of the file.
-        size: its bytes, and 1 where the store does not say.
-        told: changes with its content; empty where the store says nothing of that.
-        version: the same, but changes with each call where the store says nothing.
+        url: Address of the file.
+        size: Bytes of the file; 1 if the store does not report them.
+        told: Text that changes with the content; empty if the store reports none.
+        version: The same, but with each call a new text if the store reports none.
     """
 
     def __new__(cls, url: str, *options: Any) -> "RemoteFile":
-        """Make a path of the address, which has the suffix of the file."""
+        """Make a path from the address, which has the suffix of the file."""
         return super().__new__(cls, url)
 
     def __init__(self, url: str, fs: Any = None, path: str = "", about: Any = None):
@@ -90,7 +90,7 @@ class RemoteFile(_Path):
 
     @property
     def _place(self) -> tuple[str, str]:
-        """Canonical address of the file, however it is spelled."""
+        """Canonical address of the file, for any spelling."""
         return scheme_of(self.url), self.path or self.url
 
     @property
@@ -99,28 +99,28 @@ class RemoteFile(_Path):
         return _plain(self.url).rstrip("/").rpartition("/")[2]
 
     def resolve(self, strict: bool = False) -> "RemoteFile":
-        """Return the file itself: it is no link."""
+        """Return the file itself, because it is no link."""
         return self
 
     def is_file(self) -> bool:
-        """Whether it is a file: of a folder, only files are listed."""
+        """Whether it is a file: always, because only files are listed."""
         return True
 
     def stat(self, *, follow_symlinks: bool = True) -> Any:
-        """Return the size, and what changes with the content as the time of change."""
+        """Return the size, and a time of change that changes with the content."""
         return SimpleNamespace(st_size=self.size, st_mtime_ns=self.version, st_mode=0)
 
     def open(self, *mode: Any, jumping: bool = False, **options: Any) -> Any:
         """Open the file for reading; with `jumping`, parts of it in any order.
 
         Raises:
-            DataError: it cannot be reached; so does whoever reads on.
+            DataError: the file cannot be reached, now or while it is read.
         """
         return io.BufferedReader(_Stream(self, jumping), 1 if jumping else _LEAST)
 
 
 def size_on_disk(path: Path) -> int:
-    """Return the size of a file; 0 of a pipe, or where reading says what is wrong."""
+    """Return the size of a file; 0 for a pipe, or if reading will raise an error."""
     try:
         return path.stat().st_size if path.is_file() else 0
     except OSError:
@@ -128,7 +128,7 @@ def size_on_disk(path: Path) -> int:
 
 
 def arrow_file(path: Path) -> Any:
-    """Open a file here or elsewhere for a reader of Parquet."""
+    """Open a local or remote file for a reader of Parquet."""
     if isinstance(path, RemoteFile):
         return pa.PythonFile(path.open("rb", jumping=True), mode="r")
     return pa.OSFile(str(path), "r")
@@ -142,7 +142,7 @@ class _Stream(io.RawIOBase):
         if jumping:
             caching = {"cache_type": "blockcache", **_BLOCKS}
         elif scheme_of(file.url) in WEB:
-            caching = {"block_size": 0}  # not every server knows of parts
+            caching = {"block_size": 0}  # some servers cannot send parts
         self._jumping, self._next = jumping, 0 if jumping else _LEAST
         self._held = memoryview(b"")
         with _asked(file.url):
@@ -185,34 +185,33 @@ class _Stream(io.RawIOBase):
 
 
 def path_of(source: str | os.PathLike) -> Path:
-    """Return the path of a file, here or elsewhere."""
+    """Return the path of a local or remote file."""
     if isinstance(source, RemoteFile):
         return source
     return RemoteFile(os.fspath(source)) if is_remote(source) else Path(source)
 
 
 def _plain(url: str) -> str:
-    """Leave the query of an address of the web out."""
+    """Remove the query from a web address."""
     return re.split("[?#]", url)[0] if scheme_of(url) in WEB else url
 
 
 def scheme_of(url: str) -> str:
-    """Return the scheme of an address, such as `s3`; nothing of a path."""
+    """Return the scheme of an address, such as `s3`; "" for a path."""
     match = _SCHEME.match(url)
     return match[1].lower() if match else ""
 
 
 def find(source: str | os.PathLike) -> tuple[list[RemoteFile], bool]:
-    """List the file that an address names, or those of a folder or pattern.
+    """List the file of an address, or those of a folder or pattern.
 
     A folder of the web is a page of links, whose address ends with `/`.
 
     Returns:
-        The files by name, and whether they are those of a folder; hidden ones are not
-        among them.
+        The files by name, without hidden ones, and whether they are those of a folder.
 
     Raises:
-        DataError: nothing is there, or it cannot be reached.
+        DataError: there is no such file, or it cannot be reached.
     """
     if isinstance(source, RemoteFile) and source.fs:
         return [source], False
@@ -253,16 +252,16 @@ def place(source: str | os.PathLike) -> str:
     """Return the canonical address of a file.
 
     Raises:
-        DataError: as of `find`.
+        DataError: as in `find`.
     """
     return f"{scheme_of(str(source))}://{filesystem(os.fspath(source))[1]}"
 
 
 def local_folder(path: str | os.PathLike) -> Path:
-    """Return the path of a folder that is written.
+    """Return the path of a folder to write.
 
     Raises:
-        UsageError: it is elsewhere.
+        UsageError: the folder is remote.
     """
     if is_remote(path):
         raise UsageError(
@@ -273,7 +272,7 @@ def local_folder(path: str | os.PathLike) -> Path:
 
 
 def unreadable(path: str | os.PathLike, error: OSError) -> DataError:
-    """Return the error of a file or folder, here or elsewhere, that cannot be read."""
+    """Return the error of a local or remote file or folder that cannot be read."""
     if isinstance(error, FileNotFoundError) and error.strerror == _ABSENT:
         return DataError(_ABSENT, where=str(path), mend="Check the path.")
     return DataError(
@@ -285,7 +284,7 @@ def unreadable(path: str | os.PathLike, error: OSError) -> DataError:
 
 @contextmanager
 def _asked(url: str) -> Iterator[None]:
-    """Let all that a library raises while a file is read be a `DataError`."""
+    """Convert all errors of a library during reading to a `DataError`."""
     try:
         with _failing(url):
             yield
@@ -295,18 +294,18 @@ def _asked(url: str) -> Iterator[None]:
 
 @contextmanager
 def _failing(url: str) -> Iterator[None]:
-    """Let all that a library raises be an `OSError` that says why."""
+    """Convert all errors of a library to an `OSError` with the reason."""
     try:
         yield
     except (MemoryError, DataError, UsageError):
         raise
-    except Exception as error:  # of a dozen libraries, which have no base in common
+    except Exception as error:  # a dozen libraries have no common base of errors
         kind = type(error) if type(error) in _KINDS else OSError
         raise kind(errno.EIO, _reason(error, url)) from error
 
 
 def _reason(error: BaseException, url: str) -> str:
-    """Return the message of a library, or that of the error behind it, in a line."""
+    """Return the message of a library's error, or that of its cause, in one line."""
     text = str(getattr(error, "strerror", None) or error).strip()
     if not text or text.strip("/") in url:  # the path alone
         cause = error.__cause__
@@ -320,7 +319,7 @@ def filesystem(url: str) -> tuple[Any, str]:
     """Return the file system of a file, and its path there.
 
     Raises:
-        DataError: a library for that is missing, or the address is none.
+        DataError: a library for the scheme is missing, or the address is invalid.
     """
     try:
         import fsspec
@@ -339,20 +338,20 @@ def filesystem(url: str) -> tuple[Any, str]:
             where=url,
             mend="pip install s3fs, gcsfs or aiohttp for s3://, gs:// or https://.",
         ) from None
-    except Exception as error:  # of whatever library has the scheme
+    except Exception as error:  # from any library for the scheme
         problem = f"cannot be reached: {_reason(error, '')}"
         raise DataError(problem, where=url, mend=_MEND) from None
 
 
 @contextmanager
 def sent(url: str) -> Iterator[Path]:
-    """Yield a temporary path of this machine, which is sent if the body succeeds.
+    """Yield a temporary local path, and send its file if the body succeeds.
 
-    The store has a file whole or not at all, where it knows transactions, as all stores
-    of objects do.
+    Stores with transactions, such as all stores of objects, get the file whole or not
+    at all.
 
     Raises:
-        DataError: it cannot be written there; what was there is as it was.
+        DataError: the file cannot be written; an existing one is unchanged.
     """
     fs, path = filesystem(url)
     with nest(Path(tempfile.gettempdir(), path_of(url).name)) as folder:
@@ -367,11 +366,11 @@ def sent(url: str) -> Iterator[Path]:
 
 
 def check_target(url: str) -> None:
-    """Refuse a remote file that cannot be written, as far as the store tells.
+    """Refuse a remote file that cannot be written, as far as the store reports it.
 
     Raises:
-        UsageError: it is a folder, or an address of the web. DataError: its bucket is
-            not there, or cannot be reached.
+        UsageError: it is a folder, or an address of the web. DataError: its bucket does
+            not exist, or cannot be reached.
     """
     if scheme_of(url) in WEB:
         raise UsageError(
@@ -384,7 +383,7 @@ def check_target(url: str) -> None:
                 raise UsageError(f"{url}: is a folder; name a file")
             fs.info(path)
     except PermissionError:
-        pass  # who may write need not be allowed to read
+        pass  # users may have the right to write, but not to read
     except FileNotFoundError as error:
         if "bucket" in (reason := _reason(error, url)):
             raise unwritable(url, OSError(errno.ENOENT, reason)) from None

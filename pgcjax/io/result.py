@@ -29,47 +29,46 @@ def computed(make: Callable[[Any], _Value]) -> _Value:
 
 
 def stacked(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Put tables of measures below each other, the name of the measure first."""
+    """Put tables one below the other, with their measures as the first column."""
     parts = [table.assign(measure=measure) for measure, table in tables.items()]
     table = pd.concat(parts, ignore_index=True)
     return table[["measure", *table.columns[:-1]]]
 
 
 def _sort_key(column: pd.Series) -> pd.Series:
-    """Sort text in the order in which it is first there."""
+    """Return keys that sort text in the order of its first appearance."""
     if column.dtype.kind in "biuf":
         return column
     return pd.Series(pd.factorize(column)[0], column.index)
 
 
 def names_at(names: Sequence[str], places: np.ndarray) -> pd.Series:
-    """Return the names at some places, as a column of text."""
+    """Return the names at some places as a column of text."""
     return pd.Series(np.array(names, object)[places], dtype="str")
 
 
 @dataclass(frozen=True)
 class Result:
-    """Findings; those of each kind have more tables, or other views of the same.
+    """Base of all results; classes for each kind add tables, or views of them.
 
     Attributes:
-        table: the findings, a row each.
-        metadata: all that they depend on.
-        notes: what users should know of them, a line each.
+        table: The findings, one per row.
+        metadata: All data and settings that they depend on.
+        notes: Notes for users, one per line.
     """
 
     table: pd.DataFrame
     metadata: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    # Columns by which a notebook sorts rows, and whether they ascend; text does as the
-    # table has it.
+    # Columns by which a notebook sorts rows, and whether they ascend; text is sorted in
+    # the order of its appearance.
     _sorted_by: ClassVar[Mapping[str, bool]] = {}
 
     def save(self, path: str | os.PathLike, *, spreadsheet: bool = False) -> Path:
         """Write the findings at full precision, whole or not at all.
 
-        The suffix decides: .csv, .tsv, .jsonl or .parquet. Metadata goes where
-        `Scores.save` puts it; an infinite number is empty in .jsonl; `spreadsheet` is
-        as there.
+        The suffix decides the format: .csv, .tsv, .jsonl or .parquet. Metadata and
+        `spreadsheet` are as in `Scores.save`; an infinite number is empty in .jsonl.
 
         Raises:
             UsageError: the suffix is none of these.
@@ -79,7 +78,7 @@ class Result:
         return write_table(table, path, metadata, spreadsheet=spreadsheet)
 
     def text_table(self) -> TextTable:
-        """Lay the findings out as text, with the notes below."""
+        """Lay the findings out as text, with the notes below them."""
         return text_table(self._shown(), notes=self.notes)
 
     def to_latex(self) -> str:
@@ -96,8 +95,8 @@ class Result:
         `pgcjax.reporting.canvas.save` writes it.
 
         Args:
-            measure: which one, of findings by several; by default the first.
-            axes: where to draw; by default on a figure of its own.
+            measure: Measure to draw, if there are several; by default the first.
+            axes: Axes to draw on; by default those of a new figure.
 
         Raises:
             UsageError: matplotlib is not installed, or there is no such measure.
@@ -105,7 +104,7 @@ class Result:
         return figures.figure(self, measure, axes)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: 50 rows at most, intervals as bars, notes."""
+        """Return HTML for a notebook: at most 50 rows, intervals as bars, and notes."""
         frame = self._shown()
         if by := [name for name in self._sorted_by if name in frame]:
             ascending = [self._sorted_by[name] for name in by]
@@ -115,9 +114,9 @@ class Result:
         return html(frame, self.notes)
 
     def _saved(self) -> tuple[pd.DataFrame, dict[str, Any]]:
-        """Return what a file holds: rows, and metadata."""
+        """Return the rows and metadata of a file."""
         return self.table, self.metadata
 
     def _shown(self) -> pd.DataFrame:
-        """Return what is printed."""
+        """Return the printed table."""
         return self.table

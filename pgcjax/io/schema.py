@@ -1,4 +1,4 @@
-"""Canonical columns: their names, their aliases, and what may stand in them."""
+"""Canonical columns: their names, their aliases, and their valid cells."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ALIASES = {
     "column": ("col",),
 }
 EXACT = 2.0**53
-"""From here on, different whole numbers may be one float64."""
+"""From this number on, different whole numbers may be equal as float64."""
 LARGEST = 1e150
 """Largest number of which 10^7 squares add up to a float64."""
 _KNOWN = {*ALIASES, *(alias for aliases in ALIASES.values() for alias in aliases)}
@@ -60,7 +60,7 @@ class Origin:
     """Origin of rows, so that a message can name file and line.
 
     Attributes:
-        name: a file, or what the caller passed.
+        name: Name of a file, or of an argument.
         unit: `line` for text files, `row` for tables without lines.
         places: 1-based line or row of each row.
     """
@@ -79,7 +79,7 @@ class Origin:
         return f"{self.unit} {self.places[i] if len(self.places) else i + 1}"
 
     def of_rows(self, rows: np.ndarray) -> Origin:
-        """Return where some of the rows (int `[rows]`) came from."""
+        """Return the origin of some of the rows (int `[rows]`)."""
         places = np.asarray(self.places)
         return replace(self, places=places[rows] if len(places) else rows + 1)
 
@@ -100,7 +100,7 @@ class Origins:
 
 
 def known_column(name: str) -> bool:
-    """Return whether a header names one of our columns."""
+    """Return whether a header names a canonical column."""
     return name.strip().strip('"').lower() in _KNOWN
 
 
@@ -109,10 +109,10 @@ def find_columns(
     names: Iterable[str],
     aliases: Mapping[str, Sequence[str]] = ALIASES,
 ) -> dict[str, Any]:
-    """Look columns up by canonical name or alias, whatever their case.
+    """Look columns up by canonical name or alias, in any case.
 
-    Where several columns mean the same, the canonical name wins, then the alias that
-    `aliases` lists first: a PyTerrier table has `qid` and the text `query`.
+    If several columns fit, the canonical name wins, then the alias that `aliases` lists
+    first: a PyTerrier table has `qid` and the text `query`.
 
     Returns:
         The column of each name that has one, in the order of `names`.
@@ -134,7 +134,7 @@ def canonical(
     """Select and rename columns to their canonical names; see `find_columns`.
 
     Raises:
-        DataError: there are no rows, or a required column is missing or there twice.
+        DataError: there are no rows, or a required column is missing or occurs twice.
     """
     if frame.empty:
         raise DataError("holds no rows", where=origin.name, mend="Add rows.")
@@ -151,10 +151,10 @@ def keyed(
     others: Sequence[str] = (),
     optional: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Select columns as `canonical` does, those of the keys as ids.
+    """Select columns as `canonical` does, and read those of the keys as ids.
 
     Raises:
-        DataError: as of `canonical`, or an id is none.
+        DataError: as in `canonical`, or an id is invalid.
     """
     table = canonical(frame, origin, (*keys, *others), optional)
     for name in keys:
@@ -173,8 +173,8 @@ def selected(
     """Find the column of each canonical name among those of a table.
 
     Raises:
-        DataError: a required column is missing or, if need be, in the `index`; or a
-            column is there twice.
+        DataError: a required column is missing or only in the `index`; or a column
+            occurs twice.
     """
     names = list(names)
     columns = find_columns(names, (*required, *optional))
@@ -199,14 +199,14 @@ def selected(
 
 
 def found_columns(columns: Iterable[Any]) -> str:
-    """List the columns of a table in a message, the first 12 of many."""
+    """List the columns of a table in a message, at most 12."""
     names = [str(column) for column in columns]
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
     return f"found {names[:12]}{more}"
 
 
-# Where ids are written they are separated by these, and half a surrogate pair (JSON can
-# hold one) cannot be written; everything else may stand in one.
+# Separators of ids in files, and halves of surrogate pairs, which JSON can hold but
+# which cannot be written. Ids may have all other characters.
 _UNWRITABLE = re.compile(r"[\t\n\r\0\ud800-\udfff]").search
 
 
@@ -220,7 +220,7 @@ def _is_id(value: object) -> bool:
 
 
 def are_ids(values: list) -> bool:
-    """Return the same of all at once, which is faster; what is missing is no id."""
+    """Return whether all values are ids, faster than one by one; a gap is none."""
     try:
         text = "\n".join(values)
     except TypeError:
@@ -246,7 +246,7 @@ def _shown(cell: object) -> str:
 
 
 def shorten(value: object, width: int = 80) -> str:
-    """Quote a value for a message, its middle left out when it is long."""
+    """Quote a value for a message, without its middle if it is long."""
     text = " ".join(repr(value).split())
     if len(text) > width:
         text = f"{text[: width // 2]} … {text[-width // 2 :]}"
@@ -259,7 +259,7 @@ def refuse(
     """Refuse a table for its first bad row (bool `[rows]`), if there is one.
 
     Raises:
-        DataError: a row is bad; `problem` says what is wrong with it.
+        DataError: a row is bad; the message is that of `problem`.
     """
     if bad.any():
         row = int(bad.argmax())
@@ -277,7 +277,7 @@ def expect(
     """Refuse a table for the first of its cells that is not `good` (bool `[rows]`).
 
     Raises:
-        DataError: there is one; the message has what was expected, and the cell.
+        DataError: there is one; the message has the expectation and the cell.
     """
 
     def problem(i: int) -> str:
@@ -294,9 +294,9 @@ _NO_TEXT += "reads no id as missing."
 
 
 def ids(column: pd.Series, origin: Origin, *, empty: bool = False) -> pd.Series:
-    """Make a column of ids text: text stays as it is, whole numbers lose nothing.
+    """Convert a column of ids to text; whole numbers keep all digits.
 
-    A cell may be `empty` where that is allowed; it becomes missing.
+    Text is unchanged. With `empty`, cells may be empty, and become missing.
 
     Raises:
         DataError: an id is empty, has a decimal point, or blanks around it.
@@ -325,7 +325,7 @@ def ids(column: pd.Series, origin: Origin, *, empty: bool = False) -> pd.Series:
 def numbers(
     column: pd.Series, name: str, origin: Origin, mend: str = "Every row needs one."
 ) -> np.ndarray:
-    """Read a column of numbers, or of their text, as finite float64.
+    """Read a column of numbers, or of numbers as text, as finite float64.
 
     Raises:
         DataError: a cell is not a number, or is NaN or infinite.
@@ -345,9 +345,7 @@ def numbers_or_nan(
     least: float = -math.inf,
     void: Sequence[str] = ("",),
 ) -> np.ndarray:
-    """Read a column as float64 numbers, NaN where a cell says that there is none.
-
-    The texts `void` say that there is none, as a missing cell does.
+    """Read a column as float64 numbers, NaN for missing cells and the texts `void`.
 
     Raises:
         DataError: a cell is neither void nor a finite number from `least` up.
@@ -361,7 +359,7 @@ def numbers_or_nan(
 
 
 def seconds(column: pd.Series, origin: Origin) -> np.ndarray:
-    """Read times that people took, in seconds; NaN where they are not known.
+    """Read the durations of judgments, in seconds; NaN if unknown.
 
     Raises:
         DataError: a cell is neither empty nor a number of 0 or more.
@@ -373,10 +371,10 @@ def seconds(column: pd.Series, origin: Origin) -> np.ndarray:
 
 
 def check_squares(values: np.ndarray, noun: str, where: str) -> None:
-    """Refuse numbers whose squares do not add up to a float64; NaN is left out.
+    """Refuse numbers whose squares may not add up to a float64; NaN is ignored.
 
     Raises:
-        DataError: there is one, of which `what` says what it is.
+        DataError: there is one; the message calls it `noun`.
     """
     largest = np.nanmax(np.abs(values), initial=0.0)
     if largest > LARGEST:
@@ -389,7 +387,7 @@ def check_squares(values: np.ndarray, noun: str, where: str) -> None:
 
 
 def lenient_numbers(column: pd.Series) -> np.ndarray:
-    """Read a column as float64 numbers, NaN where a cell is none."""
+    """Read a column as float64 numbers, NaN where a cell is no number."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
         return column.to_numpy(np.float64)
     cells = column.tolist()
@@ -402,12 +400,12 @@ def lenient_numbers(column: pd.Series) -> np.ndarray:
 
 
 def _is_plain(text: str) -> bool:
-    """Refuse what Python reads as numbers, and no file means: 1_0 as 10, １０ too."""
+    """Return whether a text is a plain number; 1_0 and １０ are none."""
     return text.isascii() and "_" not in text
 
 
 def lenient_number(cell: object) -> float:
-    """Read a cell as a number, NaN if it is none."""
+    """Read a cell as a number; NaN if it is no number."""
     if isinstance(cell, bool) or (isinstance(cell, str) and not _is_plain(cell)):
         return math.nan
     try:
@@ -417,18 +415,18 @@ def lenient_number(cell: object) -> float:
 
 
 def all_exact(values: pl.Series) -> bool:
-    """Check that all are finite, and too small for whole numbers to become equal."""
-    numbers = values.to_numpy()  # of which numpy frees the lock
+    """Check that all values are finite, and below `EXACT` in size."""
+    numbers = values.to_numpy()  # numpy releases Python's lock
     return bool(((numbers > -EXACT) & (numbers < EXACT)).all())
 
 
 def indistinct(cells: pd.Series, values: np.ndarray, keys: pd.DataFrame) -> int:
-    """Count numbers that differ from one of a row with equal keys, but not as float64.
+    """Count numbers that differ from another with equal keys, but are equal as float64.
 
     Args:
-        cells: numbers, or their text.
-        values: the same as float64.
-        keys: columns of the same rows.
+        cells: Numbers, or numbers as text.
+        values: The same numbers as float64.
+        keys: Columns of keys of the same rows.
     """
     large = np.flatnonzero(np.abs(values) >= EXACT)
     if not len(large) or pd.api.types.is_float_dtype(cells.dtype):
@@ -467,7 +465,7 @@ def refuse_repeats(
     """Refuse a table for its first row that repeats an earlier one in `columns`.
 
     Raises:
-        DataError: there is one; `{}` in the problem are for its cells.
+        DataError: there is one; its cells replace `{}` in the problem.
     """
     if repeat := first_repeat(frame, columns):
         first, second = repeat

@@ -1,9 +1,9 @@
-"""Checksums of files of pgcjax: a bit that changed is found when a file is read.
+"""Checksums of files of pgcjax, which show changed bits when a file is read.
 
 The metadata of a sealed file begin with `{"crc32": "1a2b3c4d", …`: the CRC-32 of its
-bytes with zeros in place of these eight digits. Every change of up to 32 adjacent bits
-is found, and of other changes all but one in four billion. Packed runs have a checksum
-of each column of a row group, too.
+bytes with zeros in place of these eight digits. It finds every change of up to 32
+adjacent bits, and all but one in four billion other changes. Packed runs also have a
+checksum of each column of a row group.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from pgcjax.later import pa, pq
 
 KEY = "crc32"
 UNSEALED = {KEY: "00000000"}
-"""Begins the metadata of a file that will be sealed."""
+"""First entry of the metadata of a file that will be sealed."""
 
 DAMAGED = "is damaged: its checksum does not fit"
 
 _PACK = "Pack the runs again."
 _ZEROS = b"00000000"
 _HEAD = 32  # bytes of a text file that hold the checksum
-_PIECE = 2**16  # bytes that are read at once: they stay in the cache of a core
-# A change in one half leaves the other as it was. `"crc32": ""` is not sealed.
+_PIECE = 2**16  # bytes that are read at once and fit the cache of a core
+# A change in one half does not affect the other. `"crc32": ""` is not sealed.
 _SEAL = re.compile(
     rb'(?:# pgcjax |"pgcjax": ).{11}([0-9a-f]{8})|\{"crc32": "(?!"[,}])(.{8})',
     re.DOTALL,
@@ -39,7 +39,7 @@ _SEAL = re.compile(
 
 
 def seal(path: Path, first: int = 0) -> None:
-    """Fill in the checksum of an unsealed file, of its bytes from `first` on."""
+    """Fill in the checksum of an unsealed file, over its bytes from `first` on."""
     with path.open("r+b") as file:
         start, end = metadata(file)
         span = _span(read(file, start, end))
@@ -53,7 +53,7 @@ def check(data: bytes, where: str, mend: str) -> bool:
     """Return whether the bytes of a file, or those from its metadata on, are sealed.
 
     Raises:
-        DataError: they are, and changed since; `mend` says what to do.
+        DataError: the bytes were sealed, and changed since; `mend` is the advice.
     """
     return _check(BytesIO(data), where, mend)
 
@@ -62,7 +62,7 @@ def check_file(path: Path, mend: str) -> bool:
     """Return whether a file of any size is sealed, as `check` does.
 
     Raises:
-        DataError: it is, and changed since. OSError: it cannot be read.
+        DataError: it was sealed, and changed since. OSError: it cannot be read.
     """
     elsewhere = isinstance(path, RemoteFile)
     with path.open("rb", jumping=True) if elsewhere else path.open("rb") as file:
@@ -85,7 +85,7 @@ def _check(file: Any, where: str, mend: str) -> bool:
 
 
 def checksum(file: Any, start: int, end: int, crc: int = 0) -> int:
-    """Compute the CRC-32 of a part of a file, going on from that of other bytes."""
+    """Compute the CRC-32 of a part of a file, continuing that of earlier bytes."""
     file.seek(start)
     piece = memoryview(bytearray(min(_PIECE, max(0, end - start))))
     while start < end and (count := file.readinto(piece[: end - start])):
@@ -100,7 +100,7 @@ def read(file: Any, start: int, end: int | None = None) -> bytes:
 
 
 def metadata(file: Any) -> tuple[int, int]:
-    """Return where the metadata are: at the end of Parquet, else at the beginning."""
+    """Return the span of the metadata: at the end of Parquet, else at the beginning."""
     size = file.seek(0, os.SEEK_END)
     last = read(file, max(0, size - 8))
     if last[4:] != b"PAR1":
@@ -109,18 +109,18 @@ def metadata(file: Any) -> tuple[int, int]:
 
 
 def _span(text: bytes) -> tuple[int, int] | None:
-    """Find the digits: in Parquet, other metadata may stand before ours."""
+    """Find the digits of the checksum; in Parquet, other metadata may precede them."""
     seals = [*_SEAL.finditer(text)]
     return seals[-1].span(seals[-1].lastindex or 0) if seals else None
 
 
 def unfilled(columns: int) -> str:
-    """Return what stands in the metadata until `seal_columns` computes checksums."""
+    """Return the placeholder in the metadata for the checksums by `seal_columns`."""
     return "-" * 8 * columns
 
 
 def seal_columns(path: Path) -> None:
-    """Write the checksums of a file, which is complete otherwise, into its metadata."""
+    """Write the checksums of an otherwise complete file into its metadata."""
     rows = pq.read_metadata(path)
     spans = [
         _column_span(rows, group, column)
@@ -137,20 +137,20 @@ def seal_columns(path: Path) -> None:
 
 
 class ColumnChecksums:
-    """Those of packed runs: what changed since they were packed is refused.
+    """Checksums of packed runs, with which changed columns are refused.
 
-    Only what is asked for is checked, before it is decoded.
+    Only requested columns are checked, before they are decoded.
     """
 
     def __init__(self, source: pa.NativeFile, path: Path):
         """Check the metadata.
 
         Raises:
-            DataError: they changed.
+            DataError: the metadata changed.
         """
         self._source, self._path = source, path
         start, end = metadata(source)
-        # Where they cannot be, whoever decodes them says what is wrong.
+        # If their place is invalid, the decoder reports the error.
         text = read(source, start) if 0 <= start < end else b""
         self._sealed = check(text, str(path), _PACK)
 
@@ -158,7 +158,7 @@ class ColumnChecksums:
         """Take the checksums of columns from the metadata.
 
         Raises:
-            DataError: there are none.
+            DataError: the metadata have none.
         """
         if not self._sealed:
             raise self._damaged()
@@ -168,7 +168,7 @@ class ColumnChecksums:
         """Check columns of row groups.
 
         Raises:
-            DataError: one changed.
+            DataError: a column changed.
         """
         names = self._rows.schema.names
         for group, number in product(groups, map(names.index, columns)):
@@ -182,7 +182,7 @@ class ColumnChecksums:
 
 
 def _column_span(rows: pq.FileMetaData, group: int, column: int) -> tuple[int, int]:
-    """Return where the bytes of a column of a row group begin and end."""
+    """Return the span of the bytes of a column in a row group."""
     about: Any = rows.row_group(group).column(column)
     start = about.data_page_offset
     if about.has_dictionary_page:

@@ -16,13 +16,13 @@ def keep_apart(
     targets: Iterable[tuple[str, Sequence[str]]],
     sources: Iterable[Any],
 ) -> None:
-    """Refuse a call that would overwrite what it reads, or write one file twice.
+    """Refuse a call that would overwrite its inputs, or write one file twice.
 
-    A file is the same by whatever links, hard or symbolic, and spellings of its path.
+    Files are compared after links, hard or symbolic, and spellings of their paths.
 
     Args:
-        targets: files and folders, each with patterns of what is written with it.
-        sources: arguments that may name files, folders and patterns.
+        targets: Files and folders, each with patterns of files written with it.
+        sources: Arguments that may name files, folders and patterns.
 
     Raises:
         UsageError: two targets are the same, or one is a source.
@@ -33,7 +33,7 @@ def keep_apart(
         if is_remote(target):
             name = remote.place(target)
             written[name] = target
-        else:  # where case makes no difference, names that differ in it are one file
+        else:  # file systems may ignore case
             name = unicodedata.normalize("NFC", os.path.realpath(target)).casefold()
         if name in names:
             raise UsageError(f"{names[name]} and {target} are one file: name two")
@@ -52,7 +52,7 @@ def keep_apart(
 
 
 def _expanded(source: Any, elsewhere: bool) -> list[Path]:
-    """List files; those elsewhere only if one may be written there: stores are slow."""
+    """List files; remote ones only if a target is remote, because stores are slow."""
     if isinstance(source, (list, tuple)) and not elsewhere:
         source = [one for one in source if not is_remote(one)]
     elif is_remote(source) and not elsewhere:
@@ -60,7 +60,7 @@ def _expanded(source: Any, elsewhere: bool) -> list[Path]:
     try:
         return files.expand(source, aloud=False)
     except (DataError, UsageError):
-        return []  # whoever reads it says what is wrong, if it is no table
+        return []  # its reader reports the error, if it is no table
 
 
 def _identity(path: str | os.PathLike) -> tuple[int, int] | str | None:
@@ -69,5 +69,5 @@ def _identity(path: str | os.PathLike) -> tuple[int, int] | str | None:
     try:
         status = os.stat(path)
     except OSError:
-        return None  # a link to nothing, or gone since
+        return None  # a broken link, or a removed file
     return status.st_dev, status.st_ino

@@ -15,9 +15,9 @@ from pgcjax.errors import one_line, printable
 from pgcjax.later import pd
 
 _ROWS = 50  # of a table in a notebook
-_BAR = 120.0  # pixels that the longest interval there spans
-_DIGITS, _MOST_DIGITS = 4, 9  # decimals: those of trec_eval, and of small numbers
-# What LaTeX would take for more than letters, or has no letter for.
+_BAR = 120.0  # pixels of the longest interval in a notebook
+_DIGITS, _MOST_DIGITS = 4, 9  # decimals: as in trec_eval, and for small numbers
+# Characters with a meaning in LaTeX, or without a letter there.
 LATEX_ESCAPES = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -26,7 +26,7 @@ LATEX_ESCAPES = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     "`": r"\textasciigrave{}",
-    "-": "-{}",  # of two: LaTeX makes one dash of them, and one quote of two
+    "-": "-{}",  # LaTeX would turn two of them into one dash, and two quotes into one
     "'": "'{}",
     "–": "--",
     "—": "---",
@@ -38,7 +38,7 @@ LATEX_ESCAPES = {
 }
 _MINUS = re.compile("(?<!-)-(?!-)")
 LATEX_SPECIAL = re.compile(r"-(?=-)|'(?=')|[\\~^<>|`–—↑↓ατ{}$&#_%]")
-# What Markdown would take for more than letters: anywhere, and at the start of a line.
+# Characters with a meaning in Markdown: anywhere, and at the start of a line.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$&])")
 _START = re.compile(r"^(\d*)([-+=.)])(?=[-+=]*(\s|$))")
 
@@ -48,11 +48,11 @@ class Column:
     """A column of text.
 
     Attributes:
-        name: above it.
-        cells: of each row.
-        right: whether it is set to the right, as numbers are.
-        bold: of each row whether its cell is bold; nothing if none is.
-        raised: whether it has marks of the column before, which LaTeX raises.
+        name: Name above the column.
+        cells: Cell of each row.
+        right: Whether it is aligned right, as numbers are.
+        bold: Whether the cell of each row is bold; empty if none is.
+        raised: Whether it has marks of the column before, which LaTeX raises.
     """
 
     name: str
@@ -73,9 +73,9 @@ class TextTable:
     """A table of text.
 
     Attributes:
-        columns: as many cells in each.
-        title: of the table.
-        notes: below it, a line each.
+        columns: Columns with equal numbers of cells.
+        title: Title of the table.
+        notes: Notes below the table, one per line.
     """
 
     columns: Sequence[Column]
@@ -89,9 +89,9 @@ def text_table(
     """Make a table of text of a DataFrame, without its index.
 
     Args:
-        frame: any.
-        notes: below it.
-        best: the column whose largest number is bold.
+        frame: Any DataFrame.
+        notes: Notes below the table.
+        best: Column whose largest number is bold.
     """
     columns = []
     for name in frame.columns:
@@ -103,7 +103,7 @@ def text_table(
 
 
 def cells_of(values: pd.Series) -> list[str]:
-    """Print values, floats with as many decimals as `digits_of` says."""
+    """Print values, floats with the decimals of `digits_of`."""
     digits = digits_of(values) if values.dtype.kind == "f" else _DIGITS
     return [cell_of(value, digits) for value in values.tolist()]
 
@@ -122,9 +122,9 @@ def cell_of(value: Any, digits: int = 4) -> str:
 
 
 def digits_of(values: pd.Series) -> int:
-    """Choose decimals: 4, or so many that the largest number has 3 digits that count.
+    """Choose decimals: 4, or more until the largest number has 3 significant digits.
 
-    The smaller ones are printed as `cell_of` does, 1.2e-05 and not 0.0000.
+    `cell_of` prints smaller numbers, as 1.2e-05 and not 0.0000.
     """
     sizes = np.abs(values.to_numpy(np.float64))
     most = sizes[np.isfinite(sizes)].max(initial=0.0)
@@ -133,7 +133,7 @@ def digits_of(values: pd.Series) -> int:
 
 
 def latex_text(text: str) -> str:
-    """Escape what LaTeX would take for more than letters."""
+    """Escape characters with a meaning in LaTeX."""
     return LATEX_SPECIAL.sub(lambda match: LATEX_ESCAPES[match[0]], printable(text))
 
 
@@ -174,7 +174,7 @@ def latex(table: TextTable) -> str:
 
 def _latex_row(cells: Sequence[str]) -> str:
     row = " & ".join(cells)
-    # After the end of a row, LaTeX takes these for its options.
+    # LaTeX reads these as options of the row end before them.
     return f"    {'{}' if row[:1] in ('[', '*') else ''}{row} \\\\"
 
 
@@ -183,7 +183,7 @@ def _sentence(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Escape what Markdown would take for more than letters."""
+    """Escape characters with a meaning in Markdown."""
     escaped = _SPECIAL.sub(r"\\\1", one_line(text))
     return _START.sub(r"\1\\\2", escaped)
 
@@ -208,9 +208,9 @@ class Interval(NamedTuple):
     """Columns of a table that belong together.
 
     Attributes:
-        value: in the interval; none if the table has only ends.
-        low: its lower end.
-        high: its upper end.
+        value: Value in the interval; None if the table has only ends.
+        low: Lower end.
+        high: Upper end.
     """
 
     value: str | None
@@ -221,7 +221,7 @@ class Interval(NamedTuple):
 def intervals(frame: pd.DataFrame) -> list[Interval]:
     """Find intervals in a table: `low` and `high`, or `PGC_low` and `PGC_high`.
 
-    The former are those of the first column of floats.
+    `low` and `high` are the ends for the first column of floats.
     """
     lows = [str(name) for name in frame if re.search("(^|_)low$", str(name))]
     pairs = [(low, low[:-3] + "high") for low in lows if low[:-3] + "high" in frame]
@@ -239,11 +239,11 @@ def html(frame: pd.DataFrame, notes: Sequence[str]) -> str:
     """Write a table for a notebook, intervals drawn beside their numbers.
 
     Args:
-        frame: the table; an index that names its rows becomes the first column.
-        notes: below it, and a line that says of how many rows the first are there.
+        frame: The table; an index that names its rows becomes the first column.
+        notes: Notes below it, after a line with the number of rows if some are hidden.
     """
     if not isinstance(frame.index, pd.RangeIndex):
-        named = frame.index.dtype.kind not in "iu"  # else rows that were sorted
+        named = frame.index.dtype.kind not in "iu"  # else the numbers of sorted rows
         frame = frame.reset_index(drop=not named, names="" if named else None)
     shown = frame.head(_ROWS)
     bars = {interval.high: interval for interval in intervals(shown)}
@@ -268,7 +268,7 @@ def _html_text(text: str) -> str:
 
 
 def _bars(frame: pd.DataFrame, interval: Interval) -> list[str]:
-    """Draw the intervals of all rows on one scale, with a stroke at 0 where it is."""
+    """Draw the intervals of all rows on one scale, with a stroke at 0 if in range."""
     columns = [interval.low, interval.value or interval.low, interval.high]
     ends = frame[columns].to_numpy(np.float64, na_value=np.nan)
     finite = ends[np.isfinite(ends)]

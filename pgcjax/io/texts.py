@@ -1,7 +1,7 @@
 """Texts of queries and documents, by id, for people and programs that judge.
 
-A corpus may be larger than memory: files are read in pieces, and only the texts that
-are asked for are kept.
+A corpus may be larger than memory: files are read in pieces, and only the requested
+texts are kept.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from pgcjax.io.schema import Origin, are_ids, find_columns, found_columns, short
 from pgcjax.later import pd, pq
 
 Record = tuple[Mapping[Any, Any], str]
-"""An id and its text, by the names of their columns, and where they stand."""
+"""An id and its text, by column name, and their place in the source."""
 Lines = Iterator[tuple[int, str]]
 """Lines with their numbers."""
 
 _PIECE = 2**22  # bytes that are read at once
 _DOCUMENTS = "doc_id", "other_doc_id"
-_WIDEST = 2**31 - 1  # characters of a field: the most that csv can be asked for
+_WIDEST = 2**31 - 1  # most characters of a field that csv accepts
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ class TextKind:
     """Kind of the texts that a file holds.
 
     Attributes:
-        noun: of one of them.
-        key: its id.
-        aliases: other names of the columns of ids, texts and titles.
-        forms: that are read, in messages.
+        noun: Noun for the thing that a text belongs to.
+        key: Name of the column of ids.
+        aliases: Other names of the columns of ids, texts and titles.
+        forms: Readable forms of files, for messages.
     """
 
     noun: str
@@ -66,7 +66,7 @@ class TextKind:
     forms: str
 
     def columns(self, names: Iterable[Any], where: str = "") -> dict[str, Any]:
-        """Find the columns of ids, texts and titles; refuse a lack of them at `where`.
+        """Find the columns of ids, texts and titles; errors name the place `where`.
 
         Raises:
             DataError: there is no column of ids or of texts, or there are two.
@@ -113,22 +113,23 @@ def read_topics(
     """Read the texts of queries, by query id.
 
     Args:
-        source: files, folders and globs, plain or compressed, here or elsewhere: TREC
-            topics (SGML, with or without closing tags, or XML); lines of
+        source: Files, folders and globs, plain or compressed, local or remote: TREC
+            topics (SGML, with or without closing tags, or XML); lines
             `id<TAB>query`; JSON lines, as `queries.jsonl` of BEIR, or an array; CSV,
-            TSV and Parquet with a header; `irds:NAME` of ir_datasets. Or a table, as of
-            `read_runs`; a mapping of ids to texts; or a function of an id, which then
-            needs `only`.
-        only: ids that are wanted; all by default.
-        progress: is told how many bytes of a file have been read.
+            TSV and Parquet with a header; `irds:NAME` of ir_datasets. Or a table, as in
+            `read_runs`; a mapping of ids to texts; or a function of an id, which
+            requires `only`.
+        only: Ids to read; by default all.
+        progress: Called with the number of bytes of a file that have been read.
 
     Returns:
-        Text of each query that has one. Of topics it is the title, or what stands for
-        it: `query`, `content`, `question`, `desc`.
+        Text of each query that has one. The text of a topic is its title, or the field
+        in place of it: `query`, `content`, `question`, `desc`.
 
     Raises:
-        DataError: a file is malformed or of none of these forms, a query has two texts,
-            or none that is wanted has one. Of some that lack one a DataWarning tells.
+        DataError: a file is malformed or has none of these forms, a query has two
+            texts, or no requested query has one. If some lack one, a DataWarning says
+            so.
     """
     return _read(source, _TOPICS, only, progress)
 
@@ -136,24 +137,24 @@ def read_topics(
 def read_texts(
     source: Any, *, only: Iterable[str] | None = None, progress: Progress | None = None
 ) -> dict[str, str]:
-    """Read the texts of documents, by document id; only those that are wanted are kept.
+    """Read the texts of documents, by document id; only requested ones are kept.
 
     Args:
-        source: files, folders and globs, plain or compressed, here or elsewhere: lines
-            of `id<TAB>text`; JSON lines, as `corpus.jsonl` of BEIR, or an array; CSV,
+        source: Files, folders and globs, plain or compressed, local or remote: lines
+            `id<TAB>text`; JSON lines, as `corpus.jsonl` of BEIR, or an array; CSV,
             TSV and Parquet with a header; a folder of files `DOCID.txt`; or `irds:NAME`
-            of ir_datasets. Or a table, as of `read_runs`; a mapping of ids to texts; or
-            a function of an id, which then needs `only`.
-        only: ids that are wanted; all by default.
-        progress: is told how many bytes of a file have been read.
+            of ir_datasets. Or a table, as in `read_runs`; a mapping of ids to texts; or
+            a function of an id, which requires `only`.
+        only: Ids to read; by default all.
+        progress: Called with the number of bytes of a file that have been read.
 
     Returns:
-        Text of each document that has one: its title, if it has one, is the first line.
+        Text of each document that has one. A title is the first line of its text.
 
     Raises:
-        DataError: a file is malformed or of none of these forms, a document has two
-            texts, or none that is wanted has one. Of some that lack one a DataWarning
-            tells.
+        DataError: a file is malformed or has none of these forms, a document has two
+            texts, or no requested document has one. If some lack one, a DataWarning
+            says so.
     """
     return _read(source, _TEXTS, only, progress)
 
@@ -164,10 +165,10 @@ def with_texts(
     """Put texts beside the ids of a table: query_text, doc_text, other_doc_text.
 
     Args:
-        table: with some of the columns query_id, doc_id and other_doc_id.
-        topics: as of `read_topics`; None: without texts of queries.
-        texts: as of `read_texts`; None: without texts of documents.
-        progress: as there.
+        table: Table with some of the columns query_id, doc_id and other_doc_id.
+        topics: Source for `read_topics`; None for no texts of queries.
+        texts: Source for `read_texts`; None for no texts of documents.
+        progress: As in `read_texts`.
     """
     names = [name for name in ("query_id", "doc_id", "other_doc_id") if name in table]
     queries, *docs = (table.get(name, ()) for name in ("query_id", *_DOCUMENTS))
@@ -189,8 +190,8 @@ def texts_by_id(
     """Read the texts of some queries and documents.
 
     Returns:
-        By the names of columns of ids (query_id, doc_id, other_doc_id), of the sources
-        that are given, the texts by id.
+        Texts by id, for each column of ids (query_id, doc_id, other_doc_id) whose
+        source is given.
     """
     by_id: dict[str, dict[str, str]] = {}
     if topics is not None:
@@ -202,7 +203,7 @@ def texts_by_id(
 
 
 def short(text: str, width: int = 80) -> str:
-    """Put a text on one line of at most so many characters, all of them printable."""
+    """Put a text on one line of at most `width` characters, all printable."""
     line = printable(" ".join(text.split()))
     return line if len(line) <= width else f"{line[: width - 1].rstrip()}…"
 
@@ -214,7 +215,7 @@ def _read(
     texts: dict[str, str] = {}
     if wanted is not None and not wanted:
         return texts
-    other = ""  # an id that is not wanted
+    other = ""  # an id that was not requested
     columns: dict[tuple[str, ...], dict[str, Any]] = {}
     for record, where in _records(source, kind, wanted, progress):
         if (names := tuple(record)) not in columns:
@@ -246,7 +247,7 @@ def _read(
 def _tell_lacking(
     source: Any, kind: TextKind, lacking: list[str], are_all: bool, other: str
 ) -> None:
-    """Warn of ids without a text; refuse a source that has none that is wanted."""
+    """Warn of ids without a text; refuse a source without any requested text."""
     names = [source] if isinstance(source, (str, os.PathLike)) else source
     is_named = isinstance(names, (list, tuple))
     where = listed([*map(str, names)]) if is_named else f"texts of {kind.noun}s"
@@ -261,7 +262,7 @@ def _tell_lacking(
 def _records(
     source: Any, kind: TextKind, wanted: set[str] | None, progress: Progress | None
 ) -> Iterator[Record]:
-    """Read ids and texts of any source, in any order, perhaps some of those wanted."""
+    """Read ids and texts of any source, in any order; texts may be missing."""
     name = f"texts of {kind.noun}s"
     if callable(source) and not isinstance(source, Mapping):
         if wanted is None:
@@ -301,7 +302,7 @@ def _records(
 
 
 def _files(source: files.Source, kind: TextKind) -> list[tuple[Path, bool]]:
-    """List files, and whether each is the text that its name is the id of."""
+    """List files, and whether each is one text, with its id as the name of the file."""
     paths = files.expand(source, noun=f"texts of {kind.noun}s")
     name = os.path.expanduser(str(source))
     is_folder = name.endswith("/") if is_remote(source) else Path(name).is_dir()
@@ -310,7 +311,7 @@ def _files(source: files.Source, kind: TextKind) -> list[tuple[Path, bool]]:
 
 
 def _of_file(path: Path, kind: TextKind, progress: Progress | None) -> Iterator[Record]:
-    """Read a file of any form, which its first line shows."""
+    """Read a file of any form; its first line shows the form."""
     lines = _lines(path, kind, progress)
     number, first = next(
         ((i, x) for i, x in lines if x.strip() and (x[0] != "#" or "\t" in x)), (0, "")
@@ -335,9 +336,9 @@ def _of_file(path: Path, kind: TextKind, progress: Progress | None) -> Iterator[
 
 
 def _lines(path: Path, kind: TextKind, progress: Progress | None) -> Lines:
-    """Read lines and their numbers; of Parquet one that begins as such files do."""
+    """Read lines and their numbers; Parquet gives one line with its first bytes."""
     before, about = 0, path.stat()
-    is_pipe = stat.S_ISFIFO(about.st_mode)  # which is read once, and at once
+    is_pipe = stat.S_ISFIFO(about.st_mode)  # which can be read only once, as a whole
     pieces = [(read_bytes(path), 0)] if is_pipe else text_pieces(path, _PIECE)
     for data, done in pieces:
         if not before and not is_pipe and data.startswith(b"PAR1"):
@@ -347,7 +348,7 @@ def _lines(path: Path, kind: TextKind, progress: Progress | None) -> Lines:
             text = data.decode("utf-8" if before else "utf-8-sig")
         except UnicodeDecodeError:
             text = "\0"
-        if "\0" in text:  # tell in which line of the file
+        if "\0" in text:  # so that the error names the line of the file
             text = decode(path, b"\n" * before + data)
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         lines = text.removesuffix("\n").split("\n")
@@ -358,7 +359,7 @@ def _lines(path: Path, kind: TextKind, progress: Progress | None) -> Lines:
 
 
 def _json_array(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Record]:
-    """Read an array of objects, which is in memory as a whole."""
+    """Read an array of objects, which has to fit in memory."""
     begin, parts, left = 0, [], chosen().memory
     for number, line in lines:
         begin, left = begin or number, left - len(line)
@@ -386,9 +387,9 @@ def _delimited(
 ) -> Iterator[Record]:
     """Read lines of an id, a tab and a text; or TSV and CSV with a header.
 
-    In CSV, fields in quotes may hold lines.
+    In CSV, quoted fields may hold line breaks.
     """
-    csv.field_size_limit(_WIDEST)  # for all programs of this process: by default 2^17
+    csv.field_size_limit(_WIDEST)  # holds for the whole process; csv's default is 2^17
     is_csv, header, is_named, numbers = separator == ",", [], False, [0]
 
     def read() -> Iterator[str]:
@@ -448,7 +449,7 @@ _NO_FIELD = re.compile(
 _FIELD = re.compile(r"<([a-z][\w.:-]*)[^<>]*>(.*?)(?=</?[a-z]|\Z)", re.DOTALL | re.I)
 _NUMBER = re.compile(r"""\b(?:number|num|id|qid)\s*=\s*["']([^"']*)["']""", re.I)
 _LANGUAGE = re.compile("^[a-z]{2}-")  # CLEF: <EN-title>
-# How fields of early tracks begin: <num> Number: 301, <title> Topic: …
+# Labels at the beginning of fields of early tracks: <num> Number: 301, <title> Topic: …
 _LABELS = {"num": "number:", "title": "topic:", "desc": "description:"}
 _UNITS = ("top", "topic", "query", "question")
 _IDS = ("num", "number", "qid", "query_id", "topic_id", "id")
@@ -456,7 +457,7 @@ _ASKED = ("title", "query", "content", "question", "q", "desc", "description", "
 
 
 def _topics(path: Path, text: str) -> Iterator[Record]:
-    """Read TREC topics, or those of NTCIR and CLEF."""
+    """Read topics of TREC, NTCIR or CLEF."""
     text = _NO_FIELD.sub(lambda match: " " + "\n" * match[0].count("\n"), text)
     names = {name.lower() for name in re.findall(r"<([a-z][\w.:-]*)", text, re.I)}
     unit = next((name for name in _UNITS if name in names), None)
@@ -487,7 +488,7 @@ def _topics(path: Path, text: str) -> Iterator[Record]:
 
 
 def _plain(text: str, label: str = "") -> str:
-    """Return the text of a field, on one line and without the label of early tracks."""
+    """Return the text of a field on one line, without the label of early tracks."""
     text = text.replace("<![CDATA[", "").replace("]]>", "")
     text = " ".join(html.unescape(text).split())
     is_labelled = label and text.lower().startswith(label)

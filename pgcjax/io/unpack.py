@@ -1,8 +1,8 @@
 """Compressed files, decompressed in pieces and to their last byte.
 
-A file may be of several streams (members, frames), one after the other, as parallel
-compressors write it. Each is checked, and nothing else may stand between them or after
-the last: only zeros as the gzip tool and the xz format allow them.
+A file may consist of several streams (members, frames), as parallel compressors write
+it. Each is checked, and only zeros may follow a stream, as the gzip tool and the xz
+format allow them.
 """
 
 import bz2
@@ -17,18 +17,17 @@ from isal import igzip, isal_zlib
 
 from pgcjax.errors import UsageError
 
-# By content, not by name: files named .gz that are plain are common, and so is the
-# reverse.
+# By content, not by name: files named .gz are often plain, and the reverse is common.
 _MAGIC = {
     b"\x1f\x8b": "gz",
     b"BZh": "bz2",
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zst",
-    b"\x50\x2a\x4d\x18": "zst",  # as pzstd begins
+    b"\x50\x2a\x4d\x18": "zst",  # first bytes by pzstd
 }
 _ISAL: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]
 HEAD = 10
-"""Bytes from which `kind_of` tells the kind of a file."""
+"""Bytes from which `kind_of` recognises the kind of a file."""
 
 BROKEN = OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, _ISAL
 """Errors raised where a file is damaged or cut off."""
@@ -37,10 +36,10 @@ _PIECE = 2**20
 
 
 def kind_of(data: bytes) -> str | None:
-    """Return how a file with these first bytes is compressed; None if it is not.
+    """Return the compression of a file with these first bytes; None if it has none.
 
     Raises:
-        UsageError: it is .zst, and what reads that is not installed.
+        UsageError: it is .zst, and the library for that is not installed.
     """
     kind = next((k for magic, k in _MAGIC.items() if data.startswith(magic)), None)
     if kind == "bz2" and data[4:HEAD] not in (b"1AY&SY", b"\x17rE8P\x90"):
@@ -59,13 +58,13 @@ def parts(kind: str, file: BinaryIO, most: int) -> Iterator[bytes]:
     """Decompress a file, a part at a time.
 
     Args:
-        kind: what `kind_of` tells.
-        file: at its beginning.
-        most: bytes that its reader cares for: no part is much larger, nor what the
-            decompressor itself takes.
+        kind: Result of `kind_of`.
+        file: The file, at its beginning.
+        most: Bytes that the reader needs; no part, nor the memory of the decompressor,
+            is much larger.
 
     Raises:
-        OSError, EOFError, ValueError, lzma.LZMAError, zlib.error: it is damaged.
+        OSError, EOFError, ValueError, lzma.LZMAError, zlib.error: the file is damaged.
     """
     if kind == "gz":
         with igzip.IGzipFile(fileobj=file) as unpacked:
@@ -108,7 +107,7 @@ def _streams(
 def _zst(file: BinaryIO, most: int) -> Iterator[bytes]:
     import zstandard
 
-    # A byte can stand for 32 KiB, and all that a read stands for comes at once.
+    # A byte can expand to 32 KiB, and all bytes of one read expand at once.
     size = max(2**11, min(2**18, most // 2**17))
     context, frame = zstandard.ZstdDecompressor(), None
     try:

@@ -1,7 +1,6 @@
 """Weights of judgments: whole numbers or, in fixed point, fractions.
 
-Fractions count in whole multiples of 1 / `UNIT`, so that sums of them are exact and
-depend on no order.
+Fractions are whole multiples of 1 / `UNIT`, so their sums are exact in any order.
 """
 
 from typing import NamedTuple
@@ -13,23 +12,23 @@ from pgcjax.errors import DataError
 from pgcjax.later import pd
 
 UNIT = 2**16
-"""Weight of one judgment, where judgments count in fixed point."""
+"""Weight of one judgment in fixed point."""
 
 FINE = 2**30
-"""The same, for what is printed with more digits."""
+"""Weight of one judgment in fixed point, for numbers with more printed digits."""
 
 SOFT = ("margin", "both", "sign")
-"""Meanings of a probability of preference: its lead over the other, for the
-likelier one; a part of a judgment for each of the two; or nothing but its side."""
+"""Meanings of a probability of preference: the lead of the likelier document; a part of
+a judgment for each of the two documents; or only its side."""
 
 
 class SideWeights(NamedTuple):
     """Weights of rows for their document, and for the other one.
 
     Attributes:
-        doc: whole numbers.
-        other: likewise.
-        unit: what one judgment counts: 1 where all are whole, else as was asked.
+        doc: Weights for the document, whole numbers.
+        other: Weights for the other document, whole numbers.
+        unit: Weight of one judgment: 1 if all are whole, else the requested one.
     """
 
     doc: Int64[np.ndarray, " rows"]
@@ -38,11 +37,11 @@ class SideWeights(NamedTuple):
 
 
 def whole_weights(preferences: "pd.DataFrame", noun: str) -> Int64[np.ndarray, " rows"]:
-    """Return the weights of judgments where only whole ones can be counted.
+    """Return the weights of judgments, which have to be whole numbers.
 
     Args:
-        preferences: canonical.
-        noun: counts them, for the message.
+        preferences: Canonical preferences.
+        noun: Name of the method that counts judgments, for the message.
 
     Raises:
         DataError: a weight is a fraction.
@@ -66,26 +65,26 @@ def by_sides(
     soft: str,
     unit: int = UNIT,
 ) -> SideWeights:
-    """Compute how much each row counts for either document; a tie counts for none.
+    """Compute the weight of each row for either document; a tie counts for none.
 
-    A row without a probability (NaN) counts for the side that it prefers. Of one with
-    the probability p that its document is better, `margin` counts 2p - 1 for the
-    document or 1 - 2p for the other, `both` counts p for the document and 1 - p for the
-    other (nothing at 1/2, which is a tie), and `sign` asks the preference alone.
+    A row without a probability (NaN) counts for the side that it prefers. If p is the
+    probability that the document is better, `margin` counts 2p - 1 for the document or
+    1 - 2p for the other, `both` counts p for the document and 1 - p for the other
+    (nothing at 1/2, which is a tie), and `sign` uses only the preference.
 
     Args:
-        preference: above 0 for the document, below 0 for the other.
-        weight: how many judgments the row stands for.
-        probability: from 0 to 1.
-        soft: one of `SOFT`.
-        unit: what one judgment counts, where not all are whole.
+        preference: Above 0 for the document, below 0 for the other.
+        weight: Number of judgments in each row.
+        probability: Probability from 0 to 1, or NaN.
+        soft: One of `SOFT`.
+        unit: Weight of one judgment, if not all are whole.
     """
     hard = np.isnan(probability) | (soft == "sign")
     p = np.where(hard, 0.5 + np.sign(preference) / 2, probability)
     if (weight % 1 == 0).all() and np.isin(p, (0, 0.5, 1)).all():
         count = weight.astype(np.int64)
         return SideWeights(count * (p == 1), count * (p == 0), 1)
-    # Of both sides the larger is rounded: so it does not matter which is given first.
+    # The larger side is rounded, so the order of the documents does not matter.
     won, lost = in_parts(weight, np.maximum(p, 1 - p), soft, unit)
     upright = p > 0.5
     return SideWeights(np.where(upright, won, lost), np.where(upright, lost, won), unit)
@@ -97,13 +96,13 @@ def in_parts(
     soft: str,
     unit: int = UNIT,
 ) -> tuple[Int64[np.ndarray, "*n rows"], Int64[np.ndarray, "*n rows"]]:
-    """Compute how much rows count for the likelier document, and for the other one.
+    """Compute the weights of rows for the likelier document, and for the other one.
 
     Args:
-        weight: how many judgments a row stands for.
-        most: the probability that the likelier document is better, from 1/2: a tie.
+        weight: Number of judgments in each row.
+        most: Probability that the likelier document is better, from 1/2, a tie, to 1.
         soft: `margin` or `both`.
-        unit: what one judgment counts.
+        unit: Weight of one judgment.
 
     Returns:
         Whole multiples of 1 / `unit`, times `unit`.
@@ -119,7 +118,7 @@ def in_parts(
 
 
 def weights_of(preferences: "pd.DataFrame") -> Float[np.ndarray, " rows"]:
-    """Return the weights of judgments: how many each row stands for; 1 by default."""
+    """Return the number of judgments in each row; 1 by default."""
     if "weight" not in preferences:
         return np.ones(len(preferences))
     return preferences["weight"].fillna(1.0).to_numpy(np.float64)

@@ -1,4 +1,4 @@
-"""Tables of scores and findings into files that appear whole or not at all."""
+"""Write tables of scores and findings to files that appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pgcjax.later import pa, pd, pq
 
 _FORMULA = ("=", "+", "-", "@")
 HEADER_MARK = "# pgcjax "
-"""Begins the first line of a text file; metadata in JSON follow."""
+"""Beginning of the first line of a text file, before metadata in JSON."""
 
 
 @contextmanager
@@ -31,12 +31,12 @@ def written_beside(
     """Yield a temporary path that takes the place of `target` if the body succeeds.
 
     The body creates a file or a folder there; a `sealed` file gets its checksum. A file
-    replaces what `target` was, or the file that `target` is a link to; a folder is
-    refused where `target` exists, so that nobody's files are mixed or lost.
+    replaces `target`, or the file that `target` is a link to; a folder is refused if
+    `target` exists, so that no files are mixed or lost.
 
     Raises:
         DataError: the folder of `target` is missing or cannot be written, or a folder
-            was to be written where something exists.
+            was to replace an existing target.
     """
     if is_remote(target):
         with sent(os.fspath(target)) as beside:
@@ -57,7 +57,7 @@ def written_beside(
 
 @contextmanager
 def _room(target: str | os.PathLike) -> Iterator[tuple[Path, Path]]:
-    """Yield a temporary path beside a target, and what the target is a link to."""
+    """Yield a temporary path beside a target, and the target behind links."""
     real = Path(os.path.realpath(target))
     mend = "Name a file in a folder that exists and that you may write to."
     try:
@@ -71,7 +71,7 @@ def _room(target: str | os.PathLike) -> Iterator[tuple[Path, Path]]:
 
 
 def write_text(text: str, target: str | os.PathLike) -> Path:
-    """Write text, whose header is unsealed, as UTF-8 with Unix line ends everywhere.
+    """Write text, whose header is unsealed, as UTF-8 with Unix line ends.
 
     Raises:
         DataError: the file cannot be written.
@@ -90,12 +90,12 @@ def write_table(
 ) -> Path:
     """Write a table at full precision; the suffix decides the format.
 
-    For a `spreadsheet`, an apostrophe goes before text in .csv and .tsv that begins as
-    formulas do.
+    With `spreadsheet`, text in .csv and .tsv that begins like a formula gets an
+    apostrophe before it.
 
-    Metadata go into a first line `# pgcjax {…}` (.tsv, .csv), a first record (.jsonl)
-    or the schema (.parquet), a checksum first. A number that is not finite is null in
-    JSON.
+    Metadata, which begin with a checksum, go into a first line `# pgcjax {…}` (.tsv,
+    .csv), a first record (.jsonl) or the schema (.parquet). A number that is not finite
+    is null in JSON.
 
     Raises:
         UsageError: the suffix is none of `TABLE_SUFFIXES`.
@@ -147,7 +147,7 @@ def unsealed(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def header(metadata: dict[str, Any]) -> str:
-    """Write version, parameters and conventions in one comment line."""
+    """Write version, parameters and conventions as one comment line."""
     return HEADER_MARK + json.dumps(metadata, ensure_ascii=False)
 
 
@@ -156,11 +156,11 @@ def check_target(
 ) -> None:
     """Refuse an output file that could not be written, before work is spent on it.
 
-    Its suffix may be any if `suffixes` is None.
+    If `suffixes` is None, any suffix is allowed.
 
     Raises:
-        UsageError: its suffix is none of these, its folder is missing, or it is a
-            folder itself. DataError: it cannot be written.
+        UsageError: the suffix is not allowed, the folder of the file is missing, or the
+            file is a folder. DataError: it cannot be written.
     """
     if suffixes is not None:
         check_suffix(path_of(path), suffixes)
@@ -176,8 +176,8 @@ def check_room(path: str | os.PathLike) -> None:
     """Refuse a file or folder that could not be written.
 
     Raises:
-        UsageError: its folder is missing, or it is a folder elsewhere. DataError: it
-            cannot be written.
+        UsageError: the folder around it is missing, or it is a remote folder.
+            DataError: it cannot be written.
     """
     local_folder(path)
     try:
@@ -192,14 +192,14 @@ def check_room(path: str | os.PathLike) -> None:
 
 
 def check_folder(path: str | os.PathLike) -> None:
-    """Refuse a folder of files that is there and is none, or that cannot be written.
+    """Refuse a folder of files that is no folder or cannot be written; it may be new.
 
     Raises:
         UsageError: it is no folder. DataError: nothing can be written there.
     """
     there = local_folder(path)
     while not os.path.lexists(there):
-        there = there.parent  # whoever writes there makes all folders below
+        there = there.parent  # its writer makes missing folders
     if not os.path.isdir(there):
         raise UsageError(f"{path}: is no folder")
     check_room(there / "file")
@@ -209,7 +209,7 @@ def check_suffix(path: Path, suffixes: tuple[str, ...] = SCORE_SUFFIXES) -> str:
     """Return the suffix of an output file, in lower case.
 
     Raises:
-        UsageError: it is none of these.
+        UsageError: the suffix is none of these.
     """
     if path.suffix.lower() not in suffixes:
         raise UsageError(

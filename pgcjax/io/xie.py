@@ -29,16 +29,16 @@ def read_xie_votes(
     """Read the votes of Xie et al. on pairs of images: three on each pair.
 
     Args:
-        folder_or_files: the folder with `image_pairs_annotation`, or files like it:
+        folder_or_files: Folder with `image_pairs_annotation`, or files of its form:
             query, `image,image` and three votes, -2 (definitely left) to 2 (definitely
             right), separated by tabs; plain or compressed.
-        drop_decimal: leave out votes that are written `1.0` in place of `1`, 252 of the
+        drop_decimal: Leave out votes written as `1.0` instead of `1`, 252 of the
             124,614 published, as Luo 2021 did for image PGC.
 
     Returns:
         A row for each vote, in the order of the file: query_id, doc_id (left),
         other_doc_id (right), preference (2, 1: left; 0: a tie; -1, -2: right) and judge
-        (`1`, `2` or `3`: the column of the vote, as the file names nobody).
+        (`1`, `2` or `3`: the column of the vote, because the file names no judges).
         `attrs["dropped"]` is the number of votes left out.
 
     Raises:
@@ -53,7 +53,7 @@ def read_xie_votes(
 
 
 def _paths(source: files.Sources) -> list[Path]:
-    """List the files; of a folder, the one that holds votes."""
+    """List the files; for a folder, the file that holds votes."""
     several = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     expanded = files.expand(several, aloud=False)
     folder = path_of(several[0]).expanduser()
@@ -106,7 +106,7 @@ def _read(path: Path, drop_decimal: bool) -> pd.DataFrame:
 
 
 def _problem(row: list[str]) -> str:
-    """Describe what is wrong with a row, or nothing."""
+    """Describe the error of a row; "" if it has none."""
     if len(row) != _WIDTH:
         text = shorten(" ".join(row))
         return f"expected {_WIDTH} fields, found {len(row)}: {text}"

@@ -5,11 +5,11 @@
 
     calc_aggregate([nDCG @ 10, PGC.bind(preferences)], qrels, run)
 
-Each measure of the catalogue is here by its name, with _ for -, and `measure` reads
-what Python cannot name: `measure("D#-nDCG@10")`. Importing this adds `PROVIDER` to the
-providers that ir_measures asks. Scores are those of `pgcjax.evaluate`, of the queries
-that the qrels name: 0 where the run lacks a query, NaN where nobody judged it for the
-measure.
+Each measure of the catalogue is here under its name, with _ for -; `measure` reads
+names that are not valid in Python: `measure("D#-nDCG@10")`. Importing this module adds
+`PROVIDER` to the providers of ir_measures. Scores are those of `pgcjax.evaluate` for
+the queries of the qrels: 0 if the run lacks a query, NaN if the query has no judgments
+for the measure.
 """
 
 import warnings
@@ -50,8 +50,8 @@ class Bound:
     """Judgments that a measure is bound to; equal if they have the same content.
 
     Attributes:
-        content: fingerprints by kind.
-        sources: what `evaluate` takes, by kind.
+        content: Fingerprints by kind.
+        sources: Judgments as `evaluate` takes them, by kind.
     """
 
     content: frozenset[tuple[str, str]] = frozenset()
@@ -61,8 +61,8 @@ class Bound:
 class BoundMeasure(ir_measures.Measure):
     """A measure of pgcjax, with the judgments that it is bound to.
 
-    `PGC(p=0.8)` and `nDCG @ 10` change parameters, as in ir_measures. It prints as
-    pgcjax does, but so that what it prints means no other number in ir_measures.
+    `PGC(p=0.8)` and `nDCG @ 10` change parameters, as in ir_measures. It prints as in
+    pgcjax, after the word pgcjax if the name means another number in ir_measures.
     """
 
     def __init__(self, measure: Measure, bound: Bound | None = None, name: str = ""):
@@ -78,7 +78,7 @@ class BoundMeasure(ir_measures.Measure):
         unusual = measure.mean != usual_mean(measure.name)
         mean = {MEAN.name: measure.mean} if unusual else {}
         super().__init__(**values, **at, **mean)
-        # Not the name of a measure of theirs, which another provider would compute.
+        # Another provider would compute a measure with a name of ir_measures.
         self.NAME, self.__name__ = f"pgcjax {measure.name}", measure.name
         self.SUPPORTED_PARAMS = {
             name: ir_measures.ParamInfo(default=parameter.default)
@@ -89,7 +89,7 @@ class BoundMeasure(ir_measures.Measure):
         }
 
     def __call__(self, **parameters: Any) -> "BoundMeasure":
-        """Change parameters; the cutoff is `cutoff`."""
+        """Change parameters; `cutoff` is the cutoff."""
         given = self.params | parameters
         k = given.pop(self.AT_PARAM, None)
         text = spell(self.asked.name, given.items(), k)
@@ -101,19 +101,19 @@ class BoundMeasure(ir_measures.Measure):
         """Bind judgments of any kind that `pgcjax.evaluate` takes.
 
         Args:
-            preferences: for PGC and the measures of preferences.
-            name: what tables call the measure, where one is bound twice.
-            **judgments: `intent_qrels`, `intents`, `context`; or `qrels`, which the
-                measure then takes in place of those that others are computed with.
+            preferences: Judgments for PGC and the measures of preferences.
+            name: Name of the measure in tables, to distinguish two bindings.
+            **judgments: `intent_qrels`, `intents`, `context`; or `qrels`, which
+                replace the qrels of the experiment for this measure.
 
         Raises:
-            DataError: they cannot be read. UsageError: there is no such kind.
+            DataError: judgments cannot be read. UsageError: their kind is unknown.
         """
         given = {"preferences": preferences, **judgments}
         given = {kind: source for kind, source in given.items() if source is not None}
         tables = read_judgments(given)
         content = {kind: fingerprint(table) for kind, table in tables.items()}
-        if "predictions" in tables:  # by the object that has both
+        if "predictions" in tables:  # `evaluate` needs the object that has both tables
             tables = {**tables, "context": given["context"]}
             del tables["predictions"]
         content = dict(self.bound.content) | content
@@ -122,12 +122,12 @@ class BoundMeasure(ir_measures.Measure):
 
     @property
     def needs(self) -> frozenset[str]:
-        """The kinds of judgments that it is computed with."""
+        """The kinds of judgments that the measure needs."""
         return self.asked.needs
 
     @property
     def queries(self) -> list[str]:
-        """The queries of the judgments that it needs and is bound to."""
+        """The queries of the bound judgments that the measure needs."""
         sources = self.bound.sources
         each = [set(sources[kind]["query_id"]) for kind in self.needs & sources.keys()]
         if not each:
@@ -135,7 +135,7 @@ class BoundMeasure(ir_measures.Measure):
         return sorted(set.intersection(*each))
 
     def aggregator(self) -> Any:
-        """Average, as its mean says, over the queries that were judged for it."""
+        """Return the measure's mean, over the queries that were judged for it."""
         return _Mean(str(self.asked))
 
     def __repr__(self) -> str:
@@ -163,16 +163,16 @@ class _Mean(ir_measures.MeanAgg):
             super().add(float(taken(np.array(value), self._measure)))
 
     def result(self) -> float:
-        """Return the mean, or the sum; NaN of no queries."""
+        """Return the mean, or the sum; NaN without queries."""
         mean = np.array(super().result())
         return float(given(mean, self._measure, np.array(self.count)))
 
 
 class Provider(providers.Provider):
-    """Computes measures of pgcjax, all of one evaluator and one binding together.
+    """Computes measures of pgcjax; those of one evaluator and binding together.
 
     Args:
-        order: of documents in a run, as of `pgcjax.evaluate`.
+        order: Order of documents in a run, as in `pgcjax.evaluate`.
     """
 
     NAME = "pgcjax"
@@ -194,7 +194,7 @@ class Evaluator(providers.Evaluator):
     """Scores runs by measures whose judgments are read and laid out once."""
 
     def __init__(self, measures: Iterable[BoundMeasure], qrels: Any, order: str):
-        """Read the qrels; without any (None), all queries that were judged count."""
+        """Read the qrels; if they are None, all judged queries count."""
         measures = list(measures)
         frame = queries = None
         if qrels is not None:
@@ -210,7 +210,7 @@ class Evaluator(providers.Evaluator):
         ]
 
     def iter_calc(self, run: Any) -> Iterator[ir_measures.Metric]:
-        """Return the score of each measure and query: see the head of this module."""
+        """Return the score of each measure and query, as the module describes it."""
         frame: Any = util.RunConverter(run).as_pd_dataframe()
         frame = frame[list(ir_measures.ScoredDoc._fields)]
         for part in self._parts:
@@ -264,7 +264,7 @@ class _BoundMeasures:
 def _sources(
     measures: list[BoundMeasure], qrels: pd.DataFrame | None
 ) -> dict[str, Any]:
-    """Choose what measures of one binding are computed with.
+    """Select the judgments for the measures of one binding.
 
     Raises:
         UsageError: a measure needs judgments that it is not bound to.
@@ -279,7 +279,7 @@ def _sources(
 
 
 def _of_qrels(qrels: pd.DataFrame | None, need: str) -> pd.DataFrame | None:
-    """Take judgments from qrels, whose iteration names intents if there are several."""
+    """Take judgments from qrels; several values of iteration are intents."""
     columns = ["query_id", "doc_id", "relevance"]
     if qrels is None or need not in ("qrels", "intent_qrels"):
         return None
@@ -309,13 +309,13 @@ def measure(text: str) -> BoundMeasure:
     """Read a measure as pgcjax spells it, such as `D#-nDCG@10`.
 
     Raises:
-        UsageError: no measure is spelled so, or ir_measures has no place for its runs.
+        UsageError: there is no such measure, or ir_measures cannot hold its runs.
     """
     return BoundMeasure(parse(text, complete=False))
 
 
 def _names() -> dict[str, str]:
-    """Return the measures that Python can name, by those names."""
+    """Return the names of measures by their valid names in Python."""
     names = {name.replace("-", "_"): name for name in catalogue()}
     return {key: name for key, name in names.items() if key.isidentifier()}
 

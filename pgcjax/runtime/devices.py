@@ -1,4 +1,4 @@
-"""Devices: how many there are, and what each of them gets of a call's arrays."""
+"""Devices: their number, and each one's part of the arrays of a call."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -25,12 +25,12 @@ def _ask(of_devices: Callable[[], Answer]) -> Answer:
     """Ask JAX for devices.
 
     Raises:
-        UsageError: there are none of the platforms that its setting names.
+        UsageError: the platforms in JAX's setting have no device.
     """
     try:
         return of_devices()
     except (RuntimeError, AssertionError) as error:
-        config: Any = jax.config  # its settings are no attributes that types know
+        config: Any = jax.config  # types do not declare its settings
         if not config.jax_platforms:
             raise
         why = f": {error}" if str(error) else ""
@@ -41,12 +41,12 @@ def _ask(of_devices: Callable[[], Answer]) -> Answer:
 
 
 def mesh() -> Any:
-    """Return the local devices, along queries."""
+    """Return the mesh of local devices, whose axis is queries."""
     return jax.sharding.Mesh(np.array(jax.local_devices()), ("query",))
 
 
 def is_host() -> bool:
-    """Whether one CPU is all: its arrays are where numpy has them."""
+    """Whether the only device is a CPU, which shares its arrays with numpy."""
     return default_backend() == "cpu" and local_device_count() == 1
 
 
@@ -54,19 +54,19 @@ def place(arrays: Any, *, several: bool = False) -> Any:
     """Cut arrays along their first axis, the queries, over all devices.
 
     Args:
-        arrays: a pytree.
-        several: whether more than one call takes them.
+        arrays: A pytree.
+        several: Whether more than one call takes them.
     """
     if local_device_count() == 1:
-        # The one call that takes them brings them there, sooner.
+        # If only one call takes them, the call itself moves them faster.
         return at(arrays) if several else arrays
     return _put(arrays, _along("query"))
 
 
 def everywhere(arrays: Any) -> Any:
-    """Bring arrays to all devices, once for several calls; there, int32 is the least.
+    """Copy arrays to all devices, once for several calls.
 
-    Whole numbers of 8 and 16 bits are shorter to send.
+    There, unsigned integers of 8 and 16 bits, which are faster to send, become int32.
     """
     if is_host():
         return arrays
@@ -77,7 +77,7 @@ def everywhere(arrays: Any) -> Any:
 
 
 def at(arrays: Any, device: Any = None) -> Any:
-    """Bring arrays to one device, once for several calls."""
+    """Copy arrays to one device, once for several calls."""
     return arrays if is_host() else _put(arrays, device)
 
 
@@ -87,5 +87,5 @@ def _put(arrays: Any, where: Any) -> Any:
 
 
 def _along(*axes: str) -> Any:
-    """Cut arrays along axes of the devices."""
+    """Return the sharding that cuts arrays along axes of the devices."""
     return jax.sharding.NamedSharding(mesh(), jax.sharding.PartitionSpec(*axes))

@@ -1,4 +1,4 @@
-"""The one loop of calls: one thread lays them out, others make them, in order."""
+"""The one loop of calls: one thread prepares them, and others make them, in order."""
 
 import logging
 import os
@@ -19,17 +19,17 @@ _compiled: set[Hashable] = set()  # programs that this process has called
 
 
 class Call(NamedTuple):
-    """A call that is laid out.
+    """A prepared call.
 
     Attributes:
-        label: what the result belongs to.
-        make: makes the call.
-        program: what the call runs: its form, shapes and devices. The first call of a
-            program compiles. None: nothing is compiled.
-        apart: whether a thread of its own makes the call and waits for it; else JAX
-            computes while the next call is laid out.
-        instead: makes the call by another program if the first call of this one fails,
-            such as to compile; it takes the error.
+        label: Label of the result.
+        make: Makes the call.
+        program: Key of the program: its form, shapes and devices. The first call of a
+            program compiles it. None if nothing is compiled.
+        apart: Whether a worker thread makes the call and waits for it; else JAX
+            computes while the next call is prepared.
+        instead: Makes the call with another program if the first call of this one
+            fails, for instance to compile; it takes the error.
     """
 
     label: Any
@@ -46,13 +46,13 @@ def results(
     workers: int = THREADS,
     progress: Progress | None = None,
 ) -> Iterator[tuple[Any, Any]]:
-    """Make calls while later ones are laid out; give label and result, in order.
+    """Make calls while later ones are prepared; yield label and result, in order.
 
     Args:
-        calls: are laid out as they are taken.
-        ahead: most calls that wait for those before.
-        workers: threads that make calls.
-        progress: called with `("compiling", done, total)` for a new program.
+        calls: Iterator that prepares each call when it is taken.
+        ahead: Most calls that wait for earlier ones.
+        workers: Number of threads that make calls.
+        progress: Called with `("compiling", done, total)` for a new program.
     """
     refuse_forked()
     pending: deque[tuple[Any, Future]] = deque()
@@ -94,5 +94,5 @@ def _begin(call: Call, workers: int, progress: Progress | None) -> Future:
 @cache
 def pool(workers: int = THREADS) -> ThreadPoolExecutor:
     """Return the threads that make calls."""
-    # It stays for the next job, which may be so short that starting threads is felt.
+    # The pool is kept, because starting threads would slow short jobs down.
     return ThreadPoolExecutor(workers, "pgcjax")

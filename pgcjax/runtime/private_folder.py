@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 def private_folder(place: str) -> Path | None:
-    """Make a folder that only this user can write to; it is looked at each time.
+    """Make a folder that only this user can write to, and check it at each call.
 
     Returns:
-        None if it cannot be made, or if `others_place` says whose it is.
+        The folder; None if it cannot be made, or if `others_place` finds a problem.
     """
     folder = Path(place)
     try:
@@ -20,10 +20,10 @@ def private_folder(place: str) -> Path | None:
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder, and those above it that are not there, for this user alone.
+    """Make a folder, and missing folders above it, for this user alone.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the folder cannot be made.
     """
     for path in [*reversed(folder.parents), folder]:
         if not path.is_dir():
@@ -31,18 +31,18 @@ def make_private(folder: Path) -> None:
 
 
 def others_place(folder: Path) -> str:
-    """Describe where others could put files of their own in the place of a folder's.
+    """Describe how other users could replace files in a folder.
 
-    The folder has to be the user's. Who can write to a folder above it can rename what
-    is there, unless that is sticky, as /tmp is: so these are the user's or root's, and
-    nobody else can write there. A group that has the user's own number, as many systems
-    give each user one, is nobody else.
+    The user has to own the folder. Whoever can write to a folder above can rename its
+    content, unless that folder is sticky, as /tmp is: so the user or root has to own
+    the folders above, and nobody else may write there, except a group with the user's
+    own number, which many systems create for each user.
 
     Returns:
-        The folder and what is wrong with it; "" if nothing is.
+        The unsafe folder and the problem; "" if there is none.
 
     Raises:
-        OSError: it cannot be looked at.
+        OSError: a folder cannot be inspected.
     """
     if not hasattr(os, "geteuid"):
         return ""

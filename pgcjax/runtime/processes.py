@@ -1,7 +1,7 @@
 """Processes of one job, which exchange bytes, and end together.
 
-The first one listens, and the others connect to it. All say again and again that they
-are there, so that one which dies, or whose machine does, ends the job of all others.
+The first process listens, and the others connect to it. All of them send signs of life,
+so the job of all ends when one process, or its machine, dies.
 """
 
 import selectors
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pgcjax.errors import DataError, PgcjaxError, UsageError, VerificationError
 
 _ERRORS = {kind.__name__: kind for kind in (DataError, UsageError, VerificationError)}
-# A message: what it is, how many bytes follow, and these.
+# A message consists of its kind, the number of bytes that follow, and these bytes.
 THERE, DATA, FAILED, DONE = b".", b"=", b"!", b","
 _HEAD = 9
 
@@ -26,10 +26,10 @@ class Peer:
     """Another process, and the connection to it.
 
     Attributes:
-        number: of the process, from 0.
-        socket: the connection.
-        arrived: data that was not taken yet.
-        done: whether it said that it needs nothing more.
+        number: Number of the process, from 0.
+        socket: The connection.
+        arrived: Received data that was not taken yet.
+        done: Whether the process has announced that it needs nothing more.
     """
 
     number: int
@@ -39,7 +39,7 @@ class Peer:
     _sending: threading.Lock = field(default_factory=threading.Lock)
 
     def send(self, kind: bytes, data: bytes = b"") -> None:
-        """Send a message; nothing if nobody is there."""
+        """Send a message; a lost connection is ignored."""
         with self._sending, suppress(OSError):
             self.socket.sendall(kind + len(data).to_bytes(_HEAD - 1, "big"))
             self.socket.sendall(data)
@@ -48,7 +48,7 @@ class Peer:
         """Wait for a message.
 
         Raises:
-            TimeoutError: nothing came for so many seconds.
+            TimeoutError: nothing arrived for `limit` seconds.
             OSError: the connection ended.
         """
         head = self._exactly(_HEAD, limit)
@@ -56,7 +56,7 @@ class Peer:
 
     def _exactly(self, size: int, limit: float) -> bytes:
         data = bytearray()
-        # A timeout of the socket would bound how long sending takes, too.
+        # A timeout of the socket would also limit the time of sending.
         with selectors.DefaultSelector() as selector:
             selector.register(self.socket, selectors.EVENT_READ)
             while len(data) < size:
@@ -69,12 +69,12 @@ class Peer:
         return bytes(data)
 
     def cut(self) -> None:
-        """End the connection, also for those who wait in it."""
+        """End the connection, also for threads that wait for it."""
         with suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
 
     def close_sending(self) -> None:
-        """Let the other end know that nothing more comes."""
+        """Signal the other end that nothing more comes."""
         with suppress(OSError):
             self.socket.shutdown(socket.SHUT_WR)
 
@@ -83,17 +83,17 @@ class Processes:
     """All processes of a job, as one of them sees them; a context manager.
 
     Attributes:
-        number: of this process, from 0.
-        count: how many there are.
-        limit: seconds of silence after which a process is given up.
-        insist: is called with the error of the job where work has not stopped within
-            the limit, since it waits for what does not come, such as a pipe.
+        number: Number of this process, from 0.
+        count: Number of all processes.
+        limit: Seconds of silence after which a process counts as dead.
+        insist: Called with the error of the job if work does not stop within the
+            limit, for instance because it waits for a pipe.
     """
 
     insist: Callable[[PgcjaxError], None] | None = None
 
     def __init__(self, number: int, count: int, peers: Iterable[Peer], limit: float):
-        """Begin to listen: the first to all others, these to the first."""
+        """Begin to listen: the first process to all others, and these to the first."""
         self.number, self.count, self.limit = number, count, limit
         self._peers = sorted(peers, key=lambda peer: peer.number)
         self._change, self._over = threading.Condition(), threading.Event()
@@ -120,12 +120,12 @@ class Processes:
         self.close()
 
     def check(self) -> None:
-        """Raise what ended the job elsewhere, if anything did."""
+        """Raise the error that ended the job in another process, if there is one."""
         if self._error:
             raise self._error
 
     def exchange(self, here: bytes) -> list[bytes]:
-        """Return the bytes that each process gives, in every process.
+        """Send bytes to all processes, and return those of each process.
 
         Raises:
             PgcjaxError: a process failed, or is gone.
@@ -147,20 +147,20 @@ class Processes:
         return everyone
 
     def fail(self, error: PgcjaxError) -> None:
-        """End the job of all processes by an error; the first one counts."""
+        """End the job of all processes with an error; the first error counts."""
         with self._parting:
             if self._error or self._over.is_set():
                 return
             for peer in self._peers:
                 peer.send(FAILED, f"{type(error).__name__}:{error}".encode())
                 peer.close_sending()
-            with self._change:  # all others know before this process stops
+            with self._change:  # all others are informed before this process stops
                 self._error = error
                 self._change.notify_all()
         threading.Thread(target=self._end, args=(error,), daemon=True).start()
 
     def close(self) -> None:
-        """Part from the others; wait until they have read what was sent."""
+        """Disconnect from the other processes, after they have read all messages."""
         with self._parting:
             self._over.set()
             for peer in self._peers:

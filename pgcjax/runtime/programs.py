@@ -11,36 +11,36 @@ from pgcjax.runtime.devices import mesh
 class Program:
     """A function that JAX compiles for the shapes and types of its arguments.
 
-    It computes in 64 bits where its arguments have them: JAX's x64 mode is switched on
-    around its calls alone, never for the program that imports pgcjax.
+    It computes in 64 bits if its arguments have 64 bits: JAX's x64 mode is on only
+    during its calls, never for the program that imports pgcjax.
     """
 
     def __init__(self, function: Callable[..., Any], devices: int = 1):
         """Compile nothing yet.
 
         Args:
-            function: pure; its result depends on its arguments alone.
-            devices: over which `function(cut, shared)` is spread: `cut` holds arrays
-                whose first axis is queries, of which each device has its part; of
-                `shared` each device has all. The result is cut, too.
+            function: Pure function; its result depends on its arguments alone.
+            devices: Number of devices. If several, they share `function(cut, shared)`:
+                the arrays in `cut` and the result are cut along their first axis, the
+                queries, and each device has the whole of `shared`.
         """
         self._function, self._devices = function, devices
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the program; the first time for such arguments, JAX compiles it."""
+        """Call the program; JAX compiles it for new shapes and types of arguments."""
         with jax.enable_x64(True):
-            config: Any = jax.config  # its settings are no attributes that types know
-            if config.jax_disable_jit:  # then nothing else brings them to JAX
+            config: Any = jax.config  # types do not declare its settings
+            if config.jax_disable_jit:  # then nothing else converts them to JAX arrays
                 arguments = jax.tree.map(jax.numpy.asarray, arguments)
             return self._jitted(*arguments)
 
     def trace(self, *arguments: Any) -> Any:
-        """Trace the program, as what `jax.jit` gives."""
+        """Trace the program, as a function of `jax.jit` does."""
         with jax.enable_x64(True):
             return self._jitted.trace(*arguments)
 
     def lower(self, *arguments: Any) -> Any:
-        """Lower the program, likewise."""
+        """Lower the program, as a function of `jax.jit` does."""
         with jax.enable_x64(True):
             return self._jitted.lower(*arguments)
 
@@ -62,15 +62,15 @@ class Program:
 def in_one_piece(function: Callable[..., Any]) -> Callable[..., Any]:
     """Have XLA compile a function for CPUs as one function of machine code.
 
-    Otherwise each operation of each step of a loop is a function of its own, but for
-    loops over next to nothing, and to call these takes about a microsecond a step: as
-    long as to peel 64 words of 28 runs. What is in one piece is on one thread.
+    Otherwise XLA makes a function of each operation in a step of a loop, except for
+    very small loops, and calling them takes about a microsecond per step: as long as
+    peeling 64 words of 28 runs. A function in one piece runs on one thread.
 
     Args:
-        function: takes and returns arrays, needs all that it takes, and does not
-            scatter, sort or call libraries. XLA ends the process where it cannot
-            compile a function in one piece, or finds an argument of no use when it
-            simplifies it: no kernel may be given that has branches by parameters.
+        function: Takes and returns arrays, uses all its arguments, and does not
+            scatter, sort or call libraries. XLA ends the process if it cannot compile
+            the function in one piece, or if its simplification makes an argument
+            unused: so kernels whose parameters select branches are not allowed.
     """
 
     def whole(*arguments: Any) -> Any:

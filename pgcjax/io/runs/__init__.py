@@ -1,8 +1,8 @@
-"""Search runs: one door, and behind it few sources that are read unit by unit.
+"""Search runs: one entry point, and a few sources that are read unit by unit.
 
-`open_runs` (`door`) decides once what holds runs: files (`files`, of text in columns by
-`text`), packed runs (`packed`), tables in memory (`memory`), or image grids. What each
-source answers is in `contract`; `Runs` (`collection`) reads units of any of them.
+`open_runs` (`door`) recognises the source once: files (`files`, and `text` for text in
+columns), packed runs (`packed`), tables in memory (`memory`), or image grids.
+`contract` has the interface of sources; `Runs` (`collection`) reads units of any.
 """
 
 from pgcjax.io.runs.collection import Read, Runs

@@ -14,7 +14,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 MOST_THREADS = 8
-"""More would wait for each other: a fifth of the time, only one of them can work."""
+"""More would wait for each other: in a fifth of the time only one thread can work."""
 
 
 def cores() -> int:
@@ -24,12 +24,12 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-# One more than cores, if there are several: a thread often waits for Python's lock, or
-# for polars, which uses all cores in each of them.
+# One more than several cores: a thread often waits for Python's lock, or for polars,
+# which uses all cores in each thread.
 _THREADS = min(MOST_THREADS, cores() + (cores() > 1))
 FILES = 2 * _THREADS
-# Bytes of small files that are one task: as much as a large file has, or where there
-# are few, as much as one thread reads sooner than several that wait for Python's lock.
+# Bytes of small files in one task: as many as a large file has; if there are few files,
+# as many as one thread reads faster than several that wait for Python's lock.
 _MOST, _LEAST = 2**23, 2**21
 
 
@@ -40,15 +40,15 @@ def read_ahead(
 ) -> Generator[T]:
     """Yield `read(unit)` of each unit in order, a few units ahead of the consumer.
 
-    At most `FILES` units are under way or wait to be taken, and of large ones only so
-    many that they have 16 MiB for each thread, or one. Of threads, more than four have
-    512 MiB each. An error is raised in its turn. When the generator ends or is closed,
-    nothing is left running.
+    At most `FILES` units are being read or wait to be taken, and several units have at
+    most 16 MiB times the number of threads. More than four threads run only with 512
+    MiB for each. An error is raised when its unit's turn comes. When the generator ends
+    or is closed, nothing is left running.
 
     Args:
-        read: reads a unit; it is called in threads.
-        units: what is read, in order.
-        size: bytes of a unit; one of size 0 is read when its turn comes.
+        read: Reads a unit; called in threads.
+        units: Units to read, in order.
+        size: Returns the bytes of a unit; a unit of size 0 is not read ahead.
     """
     threads = min(_THREADS, max(4, chosen().memory // 2**29))
     pool = ThreadPoolExecutor(threads, "pgcjax-reader")
@@ -61,9 +61,9 @@ def read_ahead(
             if ahead and bytes_ + sum(b for _, b in ahead) > threads * 2**24:
                 return
             unit = todo.popleft()
-            # Waiting for a pipe in a thread could not be interrupted.
+            # A thread that waits for a pipe could not be interrupted.
             task = partial(read, unit)
-            if bytes_:  # read as `reading` chose for whoever asks
+            if bytes_:  # with the settings of the caller's `reading`
                 task = pool.submit(copy_context().run, task).result
             ahead.append((task, bytes_))
 
@@ -78,11 +78,11 @@ def read_ahead(
 
 
 def bundled(units: Sequence[S], sizes: Sequence[int]) -> Generator[Sequence[S]]:
-    """Put units together, in order: of small ones several, and a task for each thread.
+    """Group units, in order: several small ones, but at least a task per thread.
 
     Args:
-        units: in order.
-        sizes: bytes of each; 0 of one that stays alone.
+        units: Units in order.
+        sizes: Bytes of each unit; 0 for a unit that stays alone.
     """
     most = max(_LEAST, min(_MOST, sum(sizes) // _THREADS))
     first = count = 0

@@ -34,8 +34,8 @@ class Read(NamedTuple, Generic[T]):
     """Result for the tables of one unit, or for one table of several units.
 
     Attributes:
-        units: of how many units.
-        parts: what was made of each table: of a large file there are several.
+        units: Number of units.
+        parts: Result for each table; a large file has several.
     """
 
     units: int
@@ -49,9 +49,9 @@ class Runs:
     Files are read in the encoding that was chosen when they were listed.
 
     Attributes:
-        units: what is read, in order.
-        options: how; `float32` says whether scores are rounded.
-        grids: canonical grids of all systems, where the runs are image grids.
+        units: Units to read, in order.
+        options: Settings of reading; `float32` says whether scores are rounded.
+        grids: Canonical grids of all systems, if the runs are image grids.
     """
 
     units: list[Unit]
@@ -71,10 +71,10 @@ class Runs:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """Table of all runs, which is made when it is first asked for.
+        """Table of all runs, which is made when it is first used.
 
         Its columns are run_id, query_id, doc_id, score (float64) and rank (float64; NaN
-        where the input has none). Where there are ranks only, score = -rank.
+        if the input has none). If the input has only ranks, score = -rank.
 
         Raises:
             DataError: runs are malformed.
@@ -85,11 +85,11 @@ class Runs:
         return table
 
     def __getitem__(self, key: Any) -> NoReturn:
-        """Refuse what is meant for a DataFrame, such as to go through its columns."""
+        """Refuse access that is meant for a DataFrame, such as to its columns."""
         raise UsageError(_NO_FRAME)
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Refuse the attributes of a DataFrame, and name where one is."""
+        """Refuse the attributes of a DataFrame, with a message that names `.table`."""
         raise AttributeError(f"no {name}: {_NO_FRAME}" if name[:1] != "_" else name)
 
     def __repr__(self) -> str:
@@ -97,7 +97,7 @@ class Runs:
         return f"<Runs: {counted(len(self.units), 'unit')}; .table has all of them>"
 
     def identities(self) -> list[str]:
-        """Return of each unit a text that changes when its content does."""
+        """Return a text for each unit that changes when its content does."""
         return [unit.source.identity(unit) for unit in self.units]
 
     def rounded(self) -> Runs:
@@ -114,7 +114,7 @@ class Runs:
         return replace(self, options=replace(self.options, float32=True))
 
     def part(self, i: int, n: int) -> Runs:
-        """Return the i-th of n parts (from 1): every n-th unit, so that they are alike.
+        """Return the i-th of n parts (from 1): every n-th unit, for parts of like size.
 
         Raises:
             UsageError: there are fewer units than parts.
@@ -141,7 +141,7 @@ class Runs:
         """Read unit by unit as canonical tables; see `read_runs`.
 
         Raises:
-            DataError: a unit is malformed, each in its turn.
+            DataError: a unit is malformed; raised when its turn comes.
         """
         with closing(self._whole(progress)) as tables:
             yield from (table.frame for table in tables)
@@ -161,25 +161,25 @@ class Runs:
         together: bool = True,
         progress: Progress | None = None,
     ) -> Generator[Read[T]]:
-        """Read unit by unit, in threads, and keep what is made of each.
+        """Read unit by unit, in threads, and keep only the results of `then`.
 
         Args:
-            judged: the documents that matter: of others there may be no rows; None
-                for whole runs.
-            order: by which runs are to be ranked.
-            then: makes of a table, piece of a file or block what is kept of it: in the
-                thread that read it, so that rows are gone when the next unit is read.
-            skip: so many units at the beginning are not read.
-            together: whether small files may be one table, which takes less time.
-            progress: called with `("reading", done, total)` after each unit.
+            judged: The documents that matter; rows of others may be left out. None for
+                whole runs.
+            order: Order by which runs are ranked.
+            then: Computes the result for a table, a piece of a file or a block, in the
+                thread that read it, so rows are freed before the next unit is read.
+            skip: Number of units at the beginning that are not read.
+            together: Whether small files may be one table, which takes less time.
+            progress: Called with `("reading", done, total)` after each unit.
 
         Yields:
-            What `then` makes of each unit: one, but of each piece of a file that is too
-            large to be read at once; and one of several small files. Whoever stops
-            early closes the generator.
+            Results for each unit, or for several small files: one, but one per piece if
+            a file is too large to be read at once. Callers that stop early have to
+            close the generator.
 
         Raises:
-            DataError: a unit is malformed, each in its turn.
+            DataError: a unit is malformed; raised when its turn comes.
         """
         units = self.units[skip:]
         need = Need(chosen().memory, judged, order)
@@ -213,9 +213,9 @@ class Runs:
         then: Callable[[RunTable | PackedBlock], T],
         units: Sequence[Unit],
     ) -> tuple[list[tuple[Sequence[Sequence[str]], int, bool, T]], Exception | None]:
-        """Read some units; an error is told in its turn, after what was read before.
+        """Read some units; return the results before an error, and the error.
 
-        Of each table remain by_unit, indistinct, last, and what is made of it.
+        The result for a table has by_unit, indistinct, last, and the value of `then`.
         """
         parts = []
         try:
@@ -239,7 +239,7 @@ class Runs:
         by_unit: Sequence[Sequence[str]],
         owner: dict[str, Unit],
     ) -> None:
-        """Note whose unit each run is from; refuse a run that another unit has."""
+        """Note the unit of each run; refuse a run that another unit has."""
         for unit, run_ids in zip(units, by_unit, strict=True):
             for run in run_ids:
                 if owner.setdefault(run, unit) is not unit:

@@ -1,12 +1,12 @@
 """Interface of every source of runs: its units, the tables of each, its identity.
 
-A unit is what is read at once: a file, a block of packed runs, a table in memory. A
-source is one of a few classes, which `door.open_runs` chooses once; whoever has a unit
-reads it by `unit.source`, and never asks what it is.
+A unit is read as a whole: a file, a block of packed runs, or a table in memory. A
+source is one of a few classes, which `door.open_runs` chooses once; readers of a unit
+call `unit.source`, whatever its class is.
 
-    units()                     what there is to read, in order
-    read(units, need)           tables of whole runs: one of a unit, or pieces of whole
-                                rankings, or one of several units that are small
+    units()                     the units, in order
+    read(units, need)           tables of whole runs: one for a unit, or one for several
+                                small units; or pieces of a unit, with whole rankings
     identity(unit)              a text that changes when the content of the unit does
 """
 
@@ -30,7 +30,7 @@ from pgcjax.io.reading import chosen
 
 @dataclass(frozen=True)
 class Options:
-    """Settings of runs: the arguments of `read_runs`, and the choices of `reading`."""
+    """Settings of runs: the arguments of `read_runs`, and the settings of `reading`."""
 
     format: str = "auto"
     name_by: str = "tag"
@@ -44,13 +44,13 @@ class Options:
 
 
 class Need(NamedTuple):
-    """Columns and documents that a reader wants of runs.
+    """Columns and documents that a reader needs from runs.
 
     Attributes:
-        memory: bytes that a file may have, decompressed, to be read at once.
-        judged: the documents that matter: of others there may be no rows; None for
+        memory: Most bytes that a file may have, decompressed, to be read at once.
+        judged: The documents that matter; rows of others may be left out. None for
             whole runs.
-        order: by which runs are to be ranked.
+        order: Order by which runs are ranked.
     """
 
     memory: int
@@ -59,12 +59,12 @@ class Need(NamedTuple):
 
     @property
     def ranks(self) -> bool:
-        """Whether the ranks of the input matter."""
+        """Whether the ranks in the input matter."""
         return self.judged is None or self.order == "rank"
 
     @property
     def share(self) -> int:
-        """Bytes of a run file from which it is read in pieces, where that can be."""
+        """Bytes of a run file above which it is read in pieces, if possible."""
         return self.memory // 8
 
 
@@ -74,13 +74,13 @@ class RunTable:
 
     Attributes:
         frame: run_id, query_id, doc_id (String), score (Float64) and rank (Float64; NaN
-            where the input has none, or nobody needs it), in the order of the input.
-        by_unit: the names of the runs of each unit that it is from; none of a unit that
+            if the input has none, or it is not needed), in the order of the input.
+        by_unit: Names of the runs of each unit in the table; empty for a unit that
             shares no name with another.
-        comments: number of comment lines that were skipped.
-        indistinct: number of scores that tie with different ones.
-        outline: of the frame, if it was made on the way.
-        last: whether no other piece of its unit follows.
+        comments: Number of skipped comment lines.
+        indistinct: Number of scores that tie with different ones.
+        outline: Outline of the frame, if it is known.
+        last: Whether this is the last piece of its unit.
     """
 
     frame: pl.DataFrame
@@ -96,14 +96,15 @@ class PackedBlock:
     """Whole packed runs, or their judged documents alone.
 
     Attributes:
-        run: place of each ranking's run in `run_ids`.
-        query: place of its query in `query_ids`; rankings are by query, then by run.
-        length: documents of each ranking.
-        count: how many of them are here: documents follow, ranking after ranking.
-        position: of each document.
-        judged: its place in `docs`; None if doc tells.
-        doc: its place in `doc_ids`; None if `judged` tells.
-        docs: the documents that the file was packed for: query_id, doc_id.
+        run: Place of each ranking's run in `run_ids`.
+        query: Place of each ranking's query in `query_ids`; rankings are sorted by
+            query, then by run.
+        length: Number of documents of each ranking.
+        count: Number of each ranking's documents here; they follow ranking by ranking.
+        position: Position of each document.
+        judged: Place of each document in `docs`; None if `doc` is used.
+        doc: Place of each document in `doc_ids`; None if `judged` is used.
+        docs: The documents that the file was packed for: query_id, doc_id.
     """
 
     run_ids: list[str]
@@ -123,7 +124,7 @@ class PackedBlock:
 
     @property
     def by_unit(self) -> Sequence[Sequence[str]]:
-        """The names of its runs: a block is a unit."""
+        """The names of the block's runs: a block is a unit."""
         return (self.run_ids,)
 
 
@@ -132,13 +133,13 @@ class Unit:
     """Runs that are read together.
 
     Attributes:
-        source: reads it.
-        path: of its file; None of a table in memory.
-        size: bytes on disk (of a block and a table, in memory); 0 of a pipe, which is
-            read when its turn comes.
-        block: its number in the file or among the tables; -1 of a whole file.
-        text: about how many bytes it has, unpacked, if it may be read with others.
-        runs: how many runs it has; 0 if that is not known before it is read.
+        source: Source that reads the unit.
+        path: Path of the file; None for a table in memory.
+        size: Bytes on disk (for a block or a table, in memory); 0 for a pipe, which is
+            not read ahead.
+        block: Number of the block in the file, or of the table; -1 for a whole file.
+        text: Approximate bytes, unpacked, if it may be read with other units.
+        runs: Number of runs; 0 if it is unknown before reading.
     """
 
     source: RunSource = field(repr=False)
@@ -155,12 +156,12 @@ class Unit:
 
 
 def file_identity(unit: Unit, options: Options) -> str:
-    """Return a text that changes when a file does, or how it is read."""
+    """Return a text that changes when a file or the options of its reading change."""
     assert unit.path is not None
     try:
         changed = unit.path.stat().st_mtime_ns
     except OSError:
-        changed = 0  # whoever reads it says what is wrong
+        changed = 0  # its reader reports the error
     file = unit.name, unit.size, unit.block, changed
     how = options.format, options.name_by, options.encoding
     reader = (options.reader,) if options.reader else ()
@@ -176,16 +177,16 @@ class RunSource(Protocol):
         ...
 
     def units(self) -> Sequence[Unit]:
-        """List what can be read, in order."""
+        """List the units, in order."""
         ...
 
     def read(
         self, units: Sequence[Unit], need: Need
     ) -> Iterator[RunTable | PackedBlock]:
-        """Read units of this source: several only where all have a `text`.
+        """Read units of this source; several at once only if all have a `text`.
 
         Raises:
-            DataError: a unit is malformed; what comes before it is yielded before.
+            DataError: a unit is malformed; earlier units are yielded before.
         """
         ...
 

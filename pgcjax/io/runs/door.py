@@ -34,32 +34,33 @@ def read_runs(
 ) -> Runs:
     """List one run or many, to be read when they are needed.
 
-    Whatever takes runs takes the result, and reads of it what it needs: files are not
-    read here, but for pipes, and are not all in memory at once.
+    Every function that takes runs takes the result, and reads the parts that it needs.
+    Only pipes are read here; files are not all in memory at once.
 
     Args:
-        source: files, folders and globs of TREC runs (6 columns), of 3 columns `query
+        source: Files, folders and globs of TREC runs (6 columns), of 3 columns `query
             doc score`, of named columns (CSV, TSV, JSONL, Parquet), plain or
-            compressed, or of packed runs; or a table in memory, of pandas, polars,
+            compressed, or of packed runs; or a table in memory, from pandas, polars,
             Arrow, HuggingFace datasets, dicts or named tuples; or Runs of ranx; or
-            `{query: {doc: score}}` of one run, `{run: …}` of any of these of several.
+            `{query: {doc: score}}` for one run, `{run: …}` for several of any form.
         format: `auto`, or one of `columns`, `csv`, `tsv`, `jsonl`, `parquet`.
-        name_by: name a run by its `tag` (the file's name where there is none), by the
-            name of its `file`, or by its `filename`, which is that with its suffix.
-        float32: round scores to float32, which makes ties, as trec_eval up to 9 does.
+        name_by: Name of a run: its `tag` (else the file's name), the name of its
+            `file`, or the `filename`, which includes the suffix.
+        float32: Round scores to float32, which makes ties, as trec_eval up to 9 does.
 
     Returns:
         The runs; `.table` is a DataFrame of all of them.
 
     Raises:
-        DataError: there is no such file; and, when they are read: a row is malformed, a
-            document is twice in a query of a run, or two files claim one name.
+        DataError: there is no such file; and, when the runs are read: a row is
+            malformed, a document is twice in a query of a run, or two files have one
+            run.
         UsageError: packed runs have no scores to round.
     """
     runs = open_runs(source, Options(format, name_by, float32))
     if all(unit.size for unit in runs.units):
         return runs
-    # A pipe can be read but once.
+    # A pipe can be read only once.
     return Runs(TableRuns([*runs.tables()]).units(), runs.options)
 
 
@@ -72,10 +73,10 @@ def open_runs(
     """Inspect a source of runs once, and list the units to read.
 
     Args:
-        source: what `read_runs` takes or returns.
-        options: how it is read; Runs keep their own, but for `float32`.
-        in_order: makes runs of canonical image grids; without it, a table of grids is
-            taken for one of runs. Each system is a unit, and knows the grids of all.
+        source: Input or result of `read_runs`.
+        options: Settings of reading; Runs keep their own, except for `float32`.
+        in_order: Makes runs of canonical image grids; without it, a table of grids is
+            read as runs. Each system is a unit, and has the grids of all systems.
 
     Raises:
         UsageError, DataError: an option is wrong, or there is nothing to read.
@@ -93,7 +94,7 @@ def open_runs(
         table = of_pandas(in_order(grids), Origin("grids"))
         systems = table.partition_by("run_id", maintain_order=True)
         return Runs(TableRuns(systems).units(), options, grids)
-    if isinstance(source, Mapping):  # some of it may be runs that were opened before
+    if isinstance(source, Mapping):  # some values may be Runs already
         source = {
             key: _whole(value) if isinstance(value, Runs) else value
             for key, value in source.items()
@@ -109,10 +110,10 @@ def _whole(runs: Runs) -> RunTable:
 
 
 def _in_files(source: Any, options: Options) -> list[Unit]:
-    """List the units of files, here or elsewhere."""
+    """List the units of files, local or remote."""
     foreign = partial(is_no_run, format=options.format)
     paths = files.expand(source, foreign, "run")
-    # Stores take a while to answer, and several files come sooner each alone.
+    # Remote stores answer slowly: inspect several files at the same time.
     elsewhere = any(map(is_remote, paths))
     packed = (each if elsewhere else map)(is_packed, paths)
     units: list[Unit] = []

@@ -1,4 +1,4 @@
-"""Runs in files, here or elsewhere: text, and tables with named columns."""
+"""Runs in local or remote files: text, and tables with named columns."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _PACKED = *COMPRESSED, ".parquet", ".pq"
 
 
 class FileRuns:
-    """Files of runs, each a unit; how one is laid out its bytes tell."""
+    """Files of runs, each a unit; the bytes of a file show its format."""
 
     notes: Sequence[str] = ()
 
     def __init__(
         self, paths: Sequence[Path], options: Options, *, together: bool = True
     ):
-        """Take files, of which several small ones may be read `together`."""
+        """Take files; several small ones may be read `together`."""
         self._paths, self._options = paths, options
-        # Until files that are read together prove not to be regular.
+        # It becomes False when files read together prove not to be regular.
         formats = ("auto", "columns", "parquet")
         self._together = together and options.format in formats and not options.reader
 
@@ -51,7 +51,7 @@ class FileRuns:
             if table := self._one_table(paths, need):
                 yield table
                 return
-            self._together = False  # nor are the others, most likely
+            self._together = False  # other files are probably not regular either
         for unit, path in zip(units, paths, strict=True):
             yield from self._alone(path, need, large=unit.size > 0)
 
@@ -62,7 +62,7 @@ class FileRuns:
     def _alone(self, path: Path, need: Need, *, large: bool) -> Iterator[RunTable]:
         """Read a file: in pieces if it has more than its share of memory.
 
-        Tables with a header are read whole, and so is what comes through a pipe.
+        Tables with a header and pipes are read whole.
         """
         format, encoding = self._options.format, self._options.encoding
         most = need.share if large and need.judged is not None else need.memory
@@ -93,11 +93,11 @@ class FileRuns:
         yield read_by_any(path, "runs", *how, ours, of_plugin)
 
     def _one_table(self, paths: Sequence[Path], need: Need) -> RunTable | None:
-        """Read small files as one table: each alone would take twice as long.
+        """Read small files as one table, in half the time of reading each alone.
 
         Returns:
-            None where a file is not regular, cannot be read, or has a run of another
-            file: read alone, it is the same exactly, or what is wrong is said.
+            The table; None if a file is not regular, cannot be read, or has a run of
+            another file. Files read alone give the same rows, or an error.
         """
         format, name_by = self._options.format, self._options.name_by
         most = need.share // len(paths)

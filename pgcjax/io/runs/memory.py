@@ -1,4 +1,4 @@
-"""Runs in tables and dicts that people hold in memory; tables of pandas as polars."""
+"""Runs in tables and dicts in memory; tables of pandas are converted to polars."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read_table(source: pl.DataFrame | pd.DataFrame | Mapping) -> pl.DataFrame:
     """Make a canonical table of a DataFrame, or of a dict of runs or of their tables.
 
     Raises:
-        DataError: it is malformed.
+        DataError: the source is malformed.
     """
     if not isinstance(source, Mapping):
         table = _canonical(source, Origin("runs"), "run")
@@ -65,7 +65,7 @@ def read_table(source: pl.DataFrame | pd.DataFrame | Mapping) -> pl.DataFrame:
 
 
 def of_pandas(frame: pd.DataFrame, origin: Origin) -> pl.DataFrame:
-    """Take the columns of runs out of a table of pandas, with their canonical names."""
+    """Select the columns of runs in a table of pandas, with their canonical names."""
     if frame.empty:
         raise DataError("holds no rows", where=origin.name, mend="Add rows.")
     columns = runs_among(frame.columns, origin, index=frame.index.names)
@@ -73,7 +73,7 @@ def of_pandas(frame: pd.DataFrame, origin: Origin) -> pl.DataFrame:
 
 
 def _series(name: str, column: pd.Series) -> pl.Series:
-    """Convert a column; one of objects, or with gaps, keeps them as they are."""
+    """Convert a column; objects and gaps stay as they are."""
     kind = column.dtype
     plain = pd.api.types.is_float_dtype(kind) or not column.hasnans
     plain &= pd.api.types.is_numeric_dtype(kind) or kind in ("str", "category")
@@ -90,7 +90,7 @@ def _of_cells(name: str, cells: list[Any]) -> pl.Series:
             if kinds == {type_}:
                 return pl.Series(name, cells, to)
     except (OverflowError, UnicodeEncodeError, TypeError, pl.exceptions.PolarsError):
-        pass  # numbers of more bits, half of a surrogate pair
+        pass  # larger numbers, or half of a surrogate pair
     return pl.Series(name, cells, pl.Object)
 
 
@@ -109,7 +109,7 @@ def _is_table(value: Any) -> bool:
 
 
 def _in_hand(key: object, value: Any) -> Any:
-    """Return what a dict has for a run or query; the key names a run of ranx."""
+    """Convert the value of a run or query in a dict; the key names a run of ranx."""
     if is_of(value, "ranx"):
         return value.to_dict()
     if isinstance(value, (RunTable, pl.DataFrame)):
@@ -123,7 +123,7 @@ def _part(key: object) -> str:
 
 
 def _of_tables(tables: Mapping) -> RunTable:
-    """Put the tables of runs, by their names, one below the other."""
+    """Put tables, whose keys name the runs, one below the other."""
     keys = pd.Series([*tables], name="run_id")
     named = ids(keys, Origin("runs", "entry")).tolist()
     parts = []
@@ -162,7 +162,7 @@ def _expected(parts: str, value: object, where: str = "runs") -> DataError:
 
 
 def _of_dicts(source: Mapping, origin: Origin, runs: bool = False) -> RunTable:
-    """Lay a dict of dicts out as a table; of `runs` beyond doubt, if that is said."""
+    """Lay a dict of dicts out as a table; with `runs`, its keys are surely runs."""
     for key, inner in source.items():
         if not isinstance(inner, Mapping):
             raise _expected(f"dicts, as that of {key!r}", inner)

@@ -1,4 +1,4 @@
-"""Runs into a file of packed runs: see `packed`."""
+"""Write runs to a file of packed runs, whose form `packed` describes."""
 
 import json
 import os
@@ -23,10 +23,10 @@ from pgcjax.io.seal import seal_columns, unfilled
 from pgcjax.io.targets import keep_apart
 from pgcjax.io.write import unsealed, written_beside
 
-ROWS = 2**22  # about as many in a block; they are in memory at once
+ROWS = 2**22  # approximate number in a block, which is in memory as a whole
 SEARCHED = (
     2**20
-)  # rows of a group: whoever looks an id up has all names of one in memory
+)  # rows of a group: a search for an id has all names of a group in memory
 _NAMES = ("run_id", "query_id", "doc_id")
 _NUMBERS = ("judged", "position", "clarke", "rank", "length", "judged_length")
 SCHEMA = pa.schema(
@@ -38,7 +38,7 @@ SCHEMA = pa.schema(
 FORMAT: dict[str, Any] = {
     "compression": "lz4",  # a third larger than zstd, read in a third of the time
     "use_dictionary": list(_NAMES),
-    # Smaller and sooner read than any other; of numbers that lists have, and ranks.
+    # The smallest and fastest encoding of ranks and of numbers in lists.
     "column_encoding": dict.fromkeys(("judged", "position"), "BYTE_STREAM_SPLIT"),
     "dictionary_pagesize_limit": 2**30,
     "write_statistics": False,
@@ -55,24 +55,24 @@ def pack(
 ) -> int:
     """Write runs as a file of packed runs, from which `evaluate` reads them fast.
 
-    The order of every ranking is kept, by each convention; scores are not. With the
-    judgments that the file was packed for, or fewer, only a part of it is read.
+    The file keeps each ranking in its order by each convention, but no scores. For the
+    judgments that it was packed for, or a part of them, only a part of it is read.
 
     Args:
-        runs: what `read_runs` takes or returns.
-        target: the file: .parquet.
-        only_judged: leave the documents out that are not judged. The file is smaller,
-            and fits no other judgments.
-        progress: called with `(stage, done, total)`.
-        judgments: to pack for, as of `evaluate`: `preferences=`, `qrels=` and so on.
+        runs: Input or result of `read_runs`.
+        target: File to write, `.parquet`.
+        only_judged: Leave out documents without judgments. The file is smaller, and
+            fits no other judgments.
+        progress: Called with `(stage, done, total)`.
+        judgments: Judgments to pack for, as in `evaluate`: `preferences=`, `qrels=`, …
 
     Returns:
         Number of runs.
 
     Raises:
-        DataError: the data cannot be read, a run comes twice, or the file cannot be
-            written. UsageError: there is nothing to leave documents out by, no such
-            kind of judgments, or the file is one of the runs or judgments.
+        DataError: the data cannot be read, a run occurs twice, or the file cannot be
+            written. UsageError: `only_judged` has no judgments, a kind of judgments is
+            unknown, or the file is one of the runs or judgments.
     """
     if Path(target).suffix.lower() != ".parquet":
         raise UsageError(f"{target}: packed runs are a .parquet file")

@@ -1,18 +1,18 @@
 """Packed runs: Parquet files that are read again in a fraction of the time of text.
 
 A row is a document of a run and query: run_id, query_id, doc_id, and 0-based places:
-`position` by the order `trec`; `clarke` and `rank` by the orders of these names, empty
-where they equal `position`, -1 in `rank` where the input's ranks order nothing.
-`judged` is the place of the document among those that the file was packed for, which
-are the first row group; its rows have no run_id.
+`position` in the order `trec`; `clarke` and `rank` in the orders of these names, empty
+where they equal `position`, -1 in `rank` if the input's ranks order nothing. `judged`
+is the place of the document among those that the file was packed for; these are the
+first row group, whose rows have no run_id.
 
-A row without doc_id is a whole ranking: its `length`; how many documents of it are
-judged, `judged_length`; and -1 in `rank` if its documents have that.
+A row without doc_id is a whole ranking: `length` counts its documents, `judged_length`
+the judged ones, and `rank` is -1 if it is -1 for the documents.
 
-Rows stand in blocks of whole runs. Each block has a row group of rankings, one of
-their judged documents, and some of all others, which only other judgments ask for; all
-by query, then by run, then by position. The metadata says which are whose, and has the
-checksums of all bytes.
+Rows form blocks of whole runs. Each block has a row group of rankings, one of their
+judged documents, and some of all other documents, which only other judgments need; all
+sorted by query, then by run, then by position. The metadata has the row groups of each
+block, and the checksums of all bytes.
 """
 
 from __future__ import annotations
@@ -53,19 +53,19 @@ class PackedRuns:
     """A file of packed runs, each block a unit.
 
     Attributes:
-        path: of the file.
-        docs: the documents that it was packed for: query_id, doc_id.
-        whole: whether it has all documents, not only those.
-        runs: number of runs in each block.
-        sizes: bytes that the judged documents of each block take in memory, about.
-        notes: what the user should know of it.
+        path: Path of the file.
+        docs: The documents that the file was packed for: query_id, doc_id.
+        whole: Whether the file has all documents, not only those.
+        runs: Number of runs in each block.
+        sizes: Approximate bytes of the judged documents of each block in memory.
+        notes: Notes on the file for the user.
     """
 
     def __init__(self, path: Path, options: Options):
-        """Read what the file says of itself.
+        """Read the metadata of the file.
 
         Raises:
-            DataError: it cannot be read, or a later version wrote it.
+            DataError: the file cannot be read, or a later version wrote it.
         """
         self.path, self._options = path, options
         self.notes: list[str] = []
@@ -81,7 +81,7 @@ class PackedRuns:
         self._file = pq.ParquetFile(source, metadata=rows, read_dictionary=_NAMES)
         sizes = [[rows.row_group(i).num_rows for i in block] for block in self._groups]
         self.sizes = [16 * rankings + 8 * judged for rankings, judged, *_ in sizes]
-        self._lock = Lock()  # a reader of Parquet is for one thread
+        self._lock = Lock()  # a reader of Parquet serves one thread
         names = pa.schema(dict.fromkeys(("query_id", "doc_id"), pa.large_string()))
         docs = pl.from_arrow(self._table([0], names.names).cast(names))
         assert isinstance(docs, pl.DataFrame)
@@ -110,7 +110,7 @@ class PackedRuns:
                 yield self.judged_runs(unit.block, need.order, ids)
 
     def _ids(self, judged: JudgedDocuments) -> pl.Series | None:
-        """List the ids to look for, if judgments ask for more than is ready."""
+        """List the ids to look up, if the file was not packed for all judgments."""
         lacking = self.lacks(judged)
         if not lacking:
             return None
@@ -127,7 +127,7 @@ class PackedRuns:
         """Count documents that the file was not packed for.
 
         Raises:
-            DataError: there are such documents, and the file has none but its own.
+            DataError: there are such documents, and the file has no others.
         """
         packed = np.zeros(judged.end, bool)
         codes = judged.codes(self.docs)
@@ -152,8 +152,8 @@ class PackedRuns:
         """Read the documents of a block that the file was packed for, or those of ids.
 
         Raises:
-            DataError: it cannot be read; `order` is `rank`, and the input's ranks order
-                nothing.
+            DataError: the file cannot be read; or `order` is `rank`, and the input's
+                ranks order nothing.
         """
         first, *groups = self._groups[block]
         names = [*_NAMES[:2], "length", "judged_length", "rank"]
@@ -196,13 +196,13 @@ class PackedRuns:
         columns: list[str],
         ids: pl.Series,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Read the documents of some ids, a row group after the other.
+        """Read the documents of some ids, one row group after the other.
 
         Args:
-            parts: row groups where documents are, and how many documents of each
-                ranking are there.
-            columns: the places that are needed.
-            ids: none twice.
+            parts: Row groups of documents, and the number of each ranking's documents
+                in them.
+            columns: The needed columns of places.
+            ids: Distinct ids.
 
         Returns:
             The place of each document's ranking, its position, and its place in `ids`.
@@ -211,7 +211,7 @@ class PackedRuns:
         rankings, positions, docs = [empty], [empty], [empty]
         for groups, count in parts:
             ends, first = np.cumsum(count), 0
-            for group in groups:  # one at a time: all of them may be much
+            for group in groups:  # one at a time, as all may be too large
                 table = self._table([group], [*columns, "doc_id"])
                 codes, names = _codes(table["doc_id"])
                 place = _place_in(ids, names)[codes]
@@ -226,8 +226,8 @@ class PackedRuns:
     def whole_runs(self, block: int) -> RunTable:
         """Read a block as a canonical table.
 
-        Scores are minus the middle of the places that a document may have among those
-        that it ties with, so that every order is as it was.
+        A document's score is minus the mean of the places of all documents that it ties
+        with, so every order stays the same.
         """
         columns = [*_NAMES, "position", "clarke", "rank"]
         table = pl.from_arrow(self._table(self._groups[block][1:], columns))
@@ -251,10 +251,10 @@ class PackedRuns:
 
 
 def _described(path: Path, rows: pq.FileMetaData) -> dict[str, Any]:
-    """Read what a file of packed runs says of itself: whole, runs, groups.
+    """Read the metadata of a file of packed runs: whole, runs, groups.
 
     Raises:
-        DataError: another version wrote it, or it does not fit the row groups.
+        DataError: another version wrote them, or they do not fit the row groups.
     """
     try:
         text = (rows.metadata or {}).get(MARK.encode(), b"").decode()
@@ -270,13 +270,13 @@ def _described(path: Path, rows: pq.FileMetaData) -> dict[str, Any]:
             mend="Pack the runs again.",
         )
     whole, runs, groups = (about.get(key) for key in ("whole", "runs", "groups"))
-    # The first row group has the judged documents; all others are of blocks, in order.
+    # The first row group has the judged documents; the others are blocks, in order.
     last, blocks = rows.num_row_groups, groups if isinstance(groups, list) else []
     flat = [i for block in blocks if isinstance(block, list) for i in block]
     if not (
         "version" in about
         and isinstance(whole, bool)
-        and all(type(i) is int for i in flat)  # 1.0 and true equal 1, and number none
+        and all(type(i) is int for i in flat)  # 1.0 and true equal 1, too
         and flat == [*range(1, last)]
         and all(len(block) > 2 if whole else len(block) == 2 for block in blocks)
         and isinstance(runs, list)
@@ -292,13 +292,13 @@ def _described(path: Path, rows: pq.FileMetaData) -> dict[str, Any]:
 
 
 def _places(table: pa.Table) -> np.ndarray:
-    """Return the position of each document by the order that was asked for."""
+    """Return the position of each document in the requested order."""
     orders = [table[name] for name in table.column_names if name in _ORDERS]
     return pc.coalesce(*reversed(orders)).to_numpy()
 
 
 def _place_in(ids: pl.Series, names: pa.Array) -> np.ndarray:
-    """Find the place of each name among ids; -1 of one that is none of them."""
+    """Find the place of each name among ids; -1 if it is none of them."""
     places = pl.DataFrame({"id": ids, "place": np.arange(len(ids), dtype=np.int32)})
     frame = pl.DataFrame({"id": pl.from_arrow(names)})
     frame = frame.join(places, on="id", how="left", maintain_order="left")
@@ -308,17 +308,17 @@ def _place_in(ids: pl.Series, names: pa.Array) -> np.ndarray:
 def is_packed(path: Path) -> bool:
     """Return whether a file has packed runs."""
     if not size_on_disk(path):
-        return False  # a pipe can be read but once
+        return False  # a pipe can be read only once
     try:
         with path.open("rb") as file:
             if file.read(4) != b"PAR1":
                 return False
         with arrow_file(path) as source:
             return MARK.encode() in (pq.read_metadata(source).metadata or {})
-    except DataError:  # of a file elsewhere: not to ask for all of it
+    except DataError:  # a remote file: do not fetch all of it
         raise
     except (pa.ArrowException, OSError, ValueError):
-        return False  # whoever reads it says why it cannot be read
+        return False  # its reader reports the error
 
 
 def _codes(column: Any) -> tuple[np.ndarray, Any]:

@@ -26,7 +26,7 @@ JUDGMENTS = (
     "A run has 6 or 3 columns, or a header; on the command line, "
     "judgments go with --prefs or --qrels, once for each file or as one quoted pattern."
 )
-# What Python strips around text, and what separates ids where they are written.
+# Characters that Python strips around text, and separators of ids in files.
 _BLANK = r"[\s\x1c-\x1f]"
 _NO_ID = rf"^{_BLANK}|{_BLANK}$|[\t\n\r\x00]"
 
@@ -36,12 +36,12 @@ class RunRows:
     """Rows of one file or table, or of several, one below the other.
 
     Attributes:
-        frame: query_id, doc_id, score and, where there are some, run_id and rank; each
-            cell is what it should be.
-        lengths: how many rows each file has.
-        origin: where the rows of a single file came from.
-        comments: number of comment lines.
-        indistinct: number of scores that tie with different ones.
+        frame: query_id, doc_id, score and, if there are any, run_id and rank; all cells
+            are checked.
+        lengths: Number of rows of each file.
+        origin: Origin of the rows of a single file.
+        comments: Number of comment lines.
+        indistinct: Number of scores that tie with different ones.
     """
 
     frame: pl.DataFrame
@@ -57,7 +57,7 @@ def runs_among(
     """Find the column of each canonical name of runs, as `schema.selected` does.
 
     Raises:
-        DataError: one that is needed is missing, or there twice.
+        DataError: a required column is missing, or occurs twice.
     """
     names, optional = [*names], ("run_id", "score", "rank")
     columns = schema.selected(names, origin, RUNS[1:3], optional, index=index)
@@ -71,17 +71,17 @@ def runs_among(
 
 
 def cells_of(table: pl.DataFrame, origin: Origin) -> pl.DataFrame:
-    """Take the columns of runs out of a table, with their canonical names."""
+    """Select the columns of runs in a table, with their canonical names."""
     if not len(table):
         raise DataError("holds no rows", where=origin.name, mend="Add rows.")
     return table.select(**runs_among(table.columns, origin))
 
 
 def checked(cells: pl.DataFrame, origin: Origin, comments: int = 0) -> RunRows:
-    """Make ids text and scores numbers; columns have their canonical names.
+    """Convert ids to text and scores to numbers; columns have their canonical names.
 
     Raises:
-        DataError: a cell is not what it should be.
+        DataError: a cell is no id or no number.
     """
     columns = {n: _ids(cells[n], origin) for n in RUNS[:3] if n in cells.columns}
     scored = "score" in cells.columns
@@ -91,7 +91,7 @@ def checked(cells: pl.DataFrame, origin: Origin, comments: int = 0) -> RunRows:
     if not scored:
         columns["rank"] = pl.Series(score)
     elif "rank" in cells.columns:
-        # Ranks are often junk, and matter under order="rank" only: checked there.
+        # Ranks are often wrong, and used only with order="rank", which checks them.
         columns["rank"] = pl.Series(_lenient(cells["rank"]))
     equal = 0
     if not numbers.dtype.is_float() and not schema.all_exact(columns["score"]):
@@ -120,24 +120,24 @@ def _numbers(column: pl.Series, origin: Origin) -> np.ndarray:
     values = _lenient(column)
     if not np.isfinite(values).all():
         cells = values if column.dtype.is_float() else column.to_list()
-        # Which says what is wrong.
+        # It raises the error, with the cell.
         schema.numbers(pd.Series(cells, dtype=object), column.name, origin)
     return values
 
 
 def _lenient(column: pl.Series) -> np.ndarray:
-    """Read a column as float64 numbers, NaN where a cell is none."""
+    """Read a column as float64 numbers, NaN where a cell is no number."""
     if column.dtype.is_integer() or column.dtype.is_float():
         return column.cast(pl.Float64).fill_null(math.nan).to_numpy()
     return schema.lenient_numbers(pd.Series(column.to_list(), dtype=object))
 
 
 def table_of(rows: RunRows, paths: Sequence[Path | str], name_by: str) -> RunTable:
-    """Name the runs of files (or, by its text, of a table), and look for repeats.
+    """Name the runs of files (or of a table, whose name is a text); refuse repeats.
 
     Raises:
-        DataError: a file named by itself has several runs, two files have one, or a
-            document is twice in a query of a run.
+        DataError: a file whose name is to be that of its run has several runs, two
+            files have one run, or a document is twice in a query of a run.
     """
     frame, by_unit = _named(rows, paths, name_by)
     outlined = outline(frame)
@@ -168,12 +168,12 @@ def _named(
         names = pl.Series("run_id", [*chain.from_iterable(by_unit)])
         frame = frame.with_columns(names.gather(file))
     if len(by_unit) > 1 and len({*chain(*by_unit)}) < sum(map(len, by_unit)):
-        raise DataError("two files have one run")  # which `Runs` says in its turn
+        raise DataError("two files have one run")  # `Runs` names them
     return frame, by_unit
 
 
 def distinct(column: pl.Series) -> tuple[str, ...]:
-    """List the values of a column in order of appearance: often it is only one."""
+    """List the values of a column in order of appearance; often there is only one."""
     if (column == column[0]).all():
         return (column[0],)
     return tuple(column.unique(maintain_order=True))
@@ -184,7 +184,7 @@ def check_one(
     tags: Sequence[str],
     mend: str = "Name runs by tag: name_by=tag (--name-by on the command line).",
 ) -> None:
-    """Refuse a file or table of several runs whose name is to be that of its run."""
+    """Refuse a file or table of several runs if its name is to be that of its run."""
     if len(tags) > 1:
         raise DataError(
             f"holds {len(tags)} runs, such as {tags[0]!r} and {tags[1]!r}, which "
@@ -195,10 +195,10 @@ def check_one(
 
 
 def name_of(path: Path | str, name_by: str) -> str:
-    """Name the run of a file by the file; a text is a name already.
+    """Name the run of a file after the file; a text is a name already.
 
     Raises:
-        DataError: its name cannot be that of a run.
+        DataError: the name cannot be that of a run.
     """
     if isinstance(path, str):
         return path

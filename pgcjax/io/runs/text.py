@@ -1,7 +1,7 @@
 """Runs in columns: `query Q0 doc rank score tag`, or `query doc score`.
 
-Regular text, as nearly all is, is read by polars at once, several small files as one
-text; any other line by line in Python, which says what is wrong with it.
+Polars reads regular text, which nearly all files have, at once, and several small files
+as one text. Python reads other text line by line, and reports its errors.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ _RANKING = ["run_id", "query_id"]
 def read_text(
     path: Path, data: bytes, name_by: str, ranks: bool, lines: int = 0
 ) -> RunTable:
-    """Read the text of a file, or what follows so many `lines` of it.
+    """Read the text of a file, or its text after `lines` lines.
 
-    Without `ranks` those of the table may be NaN.
+    Without `ranks`, those of the table may be NaN.
 
     Raises:
-        DataError: it is malformed.
+        DataError: the text is malformed.
     """
     read = tidied(data, lambda text: read_regular([path], [text], name_by, ranks))
     if read is None:
@@ -65,16 +65,16 @@ def read_regular(
 ) -> RunTable | None:
     """Read files with one blank or one tab between fields, as one text.
 
-    Ranks that are not wanted are not looked at: the exact reader refuses no file for
-    its ranks, as they matter to one order only.
+    Ranks that are not needed are not checked: the exact reader refuses no file for its
+    ranks either, because only one order uses them.
 
     Returns:
-        None where anything is unusual: a comment, an empty field, a number that is not
-        plain or not finite, a document twice in a ranking, a run in two files.
+        The table; None if anything is unusual: a comment, an empty field, a number that
+        is not plain or not finite, a document twice in a ranking, a run in two files.
     """
     several = len(texts) > 1
     if several:
-        # A mark inside of the text would become part of an id.
+        # A byte-order mark inside the text would become part of an id.
         if any(text.startswith(MARK) for text in texts):
             return None
         texts = [x if x.endswith(b"\n") else x + b"\n" for x in texts]
@@ -87,19 +87,19 @@ def read_regular(
         table = table_of(RunRows(frame, lengths, Origin("")), paths, name_by)
     except DataError:
         return None
-    # The first of comments has another query than the line before.
+    # The first of adjacent comments has another query than the line before.
     assert table.outline is not None
     leads = table.frame["query_id"][np.flatnonzero(table.outline.start)]
     return None if leads.str.starts_with("#").any() else table
 
 
 def _lines(text: bytes) -> int:
-    """Count the lines, sooner than `bytes.count`, and without Python's lock."""
+    """Count the lines, faster than `bytes.count`, and without Python's lock."""
     return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
 
 
 def _exact(path: Path, data: bytes, before: int) -> RunRows:
-    """Read text line by line, of which so many lines stand before."""
+    """Read text that follows `before` lines, line by line."""
     try:
         content = split(path, data, "columns")
     except DataError as error:
@@ -129,13 +129,13 @@ def _exact(path: Path, data: bytes, before: int) -> RunRows:
 
 
 def read_pieces(path: Path, options: Options, need: Need) -> Iterator[RunTable]:
-    """Read a file in pieces of whole rankings, none of which goes on in another.
+    """Read a file in pieces of whole rankings.
 
     Raises:
-        DataError: it is malformed, or the lines of a ranking are in several places.
+        DataError: the file is malformed, or the lines of a ranking are not adjacent.
     """
     seen: set[tuple[str, str]] = set()
-    waiting: RunTable | None = None  # the ranking that may go on in what follows
+    waiting: RunTable | None = None  # the ranking that may continue in the next piece
     for piece in _tables(path, options, need):
         if waiting is not None:
             frame = pl.concat([waiting.frame, piece.frame])
@@ -201,7 +201,7 @@ def _first_line(data: bytes) -> tuple[int, list[bytes]]:
 
 
 def _later(path: Path, error: DataError, lines: int) -> DataError:
-    """Name the line of a file, where an error has that of a piece after `lines`."""
+    """Convert an error's line in a piece after `lines` lines to a line of the file."""
     name, _, line = error.where.rpartition(":")
     if name != str(path) or not line.isdecimal():
         return error

@@ -40,13 +40,13 @@ REPLICATES = ("measure", "run_id", "replicate", "mean")
 
 
 class ScoreRows(NamedTuple):
-    """A file of scores as rows, whatever its columns are called.
+    """A file of scores as rows, with any names of columns.
 
     Attributes:
-        frame: text or numbers, as they are in the file.
-        origin: where the rows came from.
-        metadata: that pgcjax wrote: of each file of which this one was made.
-        means: whether the topic `all` is a mean.
+        frame: Text or numbers, as in the file.
+        origin: Origin of the rows.
+        metadata: Metadata by pgcjax, for each file from which this one was made.
+        means: Whether the topic `all` is a mean.
     """
 
     frame: pd.DataFrame
@@ -56,15 +56,15 @@ class ScoreRows(NamedTuple):
 
     @property
     def canonical(self) -> bool:
-        """Whether it has all columns of scores."""
+        """Whether the file has all columns of scores."""
         return len(find_columns(self.frame, SCORES)) == len(SCORES)
 
 
 def read_files(path: str | os.PathLike) -> list[ScoreRows]:
-    """Read a file of scores, or those of a folder or pattern.
+    """Read a file of scores, or the files of a folder or pattern.
 
     Raises:
-        DataError: one cannot be read as a table.
+        DataError: a file cannot be read as a table.
     """
     return [_parsed(one, _intact(one)) for one in score_paths(path)]
 
@@ -74,7 +74,7 @@ def score_table(files: Sequence[ScoreRows]) -> tuple[pd.DataFrame, dict[str, Any
 
     Returns:
         The table, without means; and the metadata that pgcjax wrote into the file, {}
-        without, and of several files.
+        if there are none or several files.
 
     Raises:
         DataError: a file is no score table.
@@ -93,12 +93,12 @@ def score_table(files: Sequence[ScoreRows]) -> tuple[pd.DataFrame, dict[str, Any
 
 
 def checked(frame: pd.DataFrame, origin: Origin, means: bool = False) -> pd.DataFrame:
-    """Select the columns of scores, with ids and numbers as they should be.
+    """Select the columns of scores, and check ids and numbers.
 
     Args:
-        frame: a row for each score.
-        origin: of the rows.
-        means: whether the topic `all` is a mean, and left out.
+        frame: A row for each score.
+        origin: Origin of the rows.
+        means: Whether the topic `all` is a mean, and left out.
 
     Raises:
         DataError: a column is missing, or a row is malformed.
@@ -112,19 +112,19 @@ def checked(frame: pd.DataFrame, origin: Origin, means: bool = False) -> pd.Data
     for name in SCORES[:3]:
         table[name] = ids(table[name], origin)
     table["value"] = numbers(table["value"], "value", origin)
-    if means:  # a ranking has its topics first
+    if means:  # a ranking's file is sorted by topic
         order = ["run_id", "query_id"]
         table = table.sort_values(order, kind="stable", ignore_index=True)
     return table
 
 
 def read_any_scores(path: str | os.PathLike) -> tuple[pd.DataFrame, Origin]:
-    """Read a file of scores as rows of text, whatever its columns are called.
+    """Read a file of scores as rows of text, with any names of columns.
 
     Means, which other tools write as topic `all`, are among the rows.
 
     Raises:
-        DataError: it cannot be read as a table.
+        DataError: the file cannot be read as a table.
     """
     files = read_files(path)
     if len(files) == 1:
@@ -136,11 +136,11 @@ def read_any_scores(path: str | os.PathLike) -> tuple[pd.DataFrame, Origin]:
 def read_replicate_means(
     path: str | os.PathLike,
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Read the means of runs by replicates, as `Uncertainty.save` writes them.
+    """Read the means of runs in replicates, as `Uncertainty.save` writes them.
 
     Returns:
-        measure, run_id, replicate (-1: by the judgments as they are) and mean, which
-        may be NaN; and the metadata.
+        A table with measure, run_id, replicate (-1: the original judgments) and mean,
+        which may be NaN; and the metadata.
 
     Raises:
         DataError: the file is no such table, or lacks its metadata.
@@ -160,14 +160,14 @@ def read_own_table(
     needs: Sequence[str],
     mend: str,
 ) -> tuple[pd.DataFrame, Origin, dict[str, Any]]:
-    """Read a table that pgcjax wrote, to go on with it.
+    """Read a table that pgcjax wrote, to continue from it.
 
     Args:
-        path: of the file.
-        columns: that it has.
-        names: how many of these, the first ones, hold names.
-        needs: keys of its metadata.
-        mend: what to do where it is no such table.
+        path: Path of the file.
+        columns: Columns of the table.
+        names: Number of columns, the first ones, that hold names.
+        needs: Keys that its metadata must have.
+        mend: Advice if the file is no such table.
 
     Raises:
         DataError: the file is no such table, or lacks its metadata.
@@ -184,29 +184,29 @@ def read_own_table(
 
 
 def score_paths(path: str | os.PathLike) -> list[Path]:
-    """List the files of a folder or pattern, or the one file that is named."""
+    """List the files of a folder or pattern, or the one file of that name."""
     pattern = glob.has_magic(str(path)) and not os.path.exists(path)
-    # What cannot be looked at, reading tells.
+    # Paths that cannot be inspected fail with a message when they are read.
     if is_remote(path) or pattern or os.path.isdir(path):
         return files.expand(path)
     return [Path(path)]
 
 
 def _parsed(path: Path, data: bytes, form: str | None = None) -> ScoreRows:
-    """Name the columns of a file, and take its metadata apart.
+    """Name the columns of a file, and separate its metadata.
 
     Args:
-        path: of the file, whose suffix counts.
-        data: its bytes.
-        form: of lines without a header; by default what `reading` says.
+        path: Path of the file; its suffix counts.
+        data: Bytes of the file.
+        form: Format of lines without a header; by default that of `reading`.
 
     Raises:
-        DataError: it cannot be read, or its format cannot be told.
+        DataError: the file cannot be read, or its format cannot be recognised.
     """
     form = chosen().score_format if form is None else form
     trec = path.suffix.lower() == ".trec"
     container = "tabs" if trec else container_of(path, data)
-    if form == "jsonl":  # what is no JSON is said by its reader
+    if form == "jsonl":  # the reader of JSON reports other content
         container, form = "jsonl" if container == "columns" else container, "auto"
     content, means = None, True
     if container in ("tabs", "columns", "tsv"):
@@ -239,16 +239,16 @@ def _has_header(data: bytes) -> bool:
     rows = (line.split() for line in lines if not line.startswith(b"#"))
     first, *others = next(filter(None, rows), [b""])
     if first == b"runid" and others[:1] == [MEAN.encode()]:
-        return False  # so trec_eval names the run
+        return False  # trec_eval names the run in this line
     lines_of = re.compile(rb"^" + re.escape(first) + rb"[ \t]", re.MULTILINE)
     is_column = known_column(first.decode("utf-8", "replace"))
     return is_column and len(lines_of.findall(data)) < 2
 
 
 def _of_one_run(path: Path, content: Named) -> tuple[Named, bool]:
-    """Complete records of JSON of one run, as ir_measures writes them.
+    """Add the run to JSON records of one run, as ir_measures writes them.
 
-    A record with `topic_id` is of a tool that writes means as topic `all`, too.
+    A tool that writes `topic_id` also writes means, as topic `all`.
     """
     frame = content.frame
     there = find_columns(frame, ("run_id", "query_id", "measure", "value"))
@@ -263,7 +263,7 @@ def check_queries(keep: Sequence[bool] | np.ndarray, where: str) -> None:
     """Refuse scores that are means alone.
 
     Raises:
-        DataError: no row is of a query.
+        DataError: no row belongs to a query.
     """
     if not np.any(keep):
         raise DataError(
@@ -277,7 +277,7 @@ def check_queries(keep: Sequence[bool] | np.ndarray, where: str) -> None:
 def check_readable(
     table: pd.DataFrame, where: str, suffix: str, means: bool = False
 ) -> None:
-    """Refuse scores, or means alone, that a file with this suffix would not give back.
+    """Refuse scores, or means alone, that a file with this suffix would not preserve.
 
     Raises:
         DataError: there are such scores.
@@ -298,18 +298,19 @@ def check_readable(
 def write_lines(
     table: pd.DataFrame, means: pd.DataFrame, path: str | os.PathLike, form: str
 ) -> Path:
-    """Write scores and means as another tool would, at full precision, whole or not.
+    """Write scores and means in another tool's format, at full precision.
+
+    The file is written whole or not at all.
 
     Args:
         table: run_id, query_id, measure, value; empty if there are means alone.
         means: run_id, measure, value.
-        path: of the file.
-        form: one of `SCORE_FORMATS`. There is no place for metadata in it.
+        path: Path of the file.
+        form: One of `SCORE_FORMATS`. They cannot hold metadata.
 
     Raises:
-        UsageError: the suffix says something else, or the format has no place for the
-            runs. DataError: the file cannot be written, or not so that it could be
-            read.
+        UsageError: the suffix is of another format, or the format cannot hold the runs.
+        DataError: the file cannot be written, or could not be read again.
     """
     path = path_of(path)
     text.check_suffix(path, form)
@@ -331,7 +332,7 @@ def write_lines(
 
 
 def _reads_back(path: Path, data: bytes, rows: pd.DataFrame) -> bool:
-    """Return whether names are read as they were; one may be that of a column."""
+    """Return whether names are read unchanged; a name may be that of a column."""
     try:
         read = canonical(_parsed(path, data, "auto").frame, Origin(""), SCORES)
     except DataError:
@@ -340,10 +341,10 @@ def _reads_back(path: Path, data: bytes, rows: pd.DataFrame) -> bool:
 
 
 def _intact(path: Path) -> bytes:
-    """Read a file, and refuse what changed since pgcjax wrote it.
+    """Read a file, and refuse it if it changed since pgcjax wrote it.
 
     Raises:
-        DataError: it changed, or cannot be read.
+        DataError: the file changed, or cannot be read.
     """
     data = read_bytes(path)
     mend = "Make or copy it again; if it was changed on purpose, "
@@ -358,7 +359,7 @@ def _intact(path: Path) -> bytes:
 def _without_metadata(
     content: Named,
 ) -> tuple[pd.DataFrame, Origin, list[dict[str, Any]]]:
-    """Take the metadata apart: those above a header, and in records of JSON."""
+    """Separate the metadata: those above a header, and in records of JSON."""
     frame, origin = content.frame, content.origin
     metadata = []
     for line in content.head:

@@ -45,17 +45,17 @@ def write(
     """Write scores, whole or not at all: a row group for each block.
 
     Args:
-        source: the scores.
-        target: the file.
-        about: metadata.
-        progress: called with `("writing", done, total)` runs.
+        source: The scores.
+        target: The file.
+        about: Metadata.
+        progress: Called with `("writing", done, total)` runs.
 
     Raises:
         DataError: the file cannot be written.
     """
     axes = {"queries": source.query_ids, "measures": source.measures}
     settings: dict[str, Any] = {"use_dictionary": _IDS, "store_schema": False}
-    # Digits of scores are as good as random; statistics of ids take half of the time.
+    # Digits of scores hardly compress; statistics of ids take half of the time.
     settings["compression"] = {**dict.fromkeys(_IDS, "snappy"), "value": "none"}
     settings["write_statistics"] = ["run_id"]
     done = 0
@@ -76,20 +76,20 @@ def write(
 def _check_finite(table: pa.Table, where: str) -> None:
     column = table["value"].combine_chunks().to_numpy()
     if not np.isfinite(column).all():
-        numbers(pd.Series(column), "value", Origin(where))  # it says which
+        numbers(pd.Series(column), "value", Origin(where))  # its error names the row
 
 
 class ScoreFile(NamedTuple):
     """A file that `write` made, and whose checksum fits.
 
     Attributes:
-        path: of the file.
-        about: its metadata.
-        axes: queries and measures.
-        runs: of each row group, ascending.
-        rows: how many scores it holds.
-        version: what is another one if the file is replaced.
-        footer: what Parquet knows of it.
+        path: Path of the file.
+        about: Metadata of the file.
+        axes: Queries and measures.
+        runs: Runs of each row group, ascending.
+        rows: Number of scores.
+        version: Value that changes if the file is replaced.
+        footer: Metadata of Parquet.
     """
 
     path: Path
@@ -102,10 +102,10 @@ class ScoreFile(NamedTuple):
 
     @classmethod
     def open(cls, path: Path) -> ScoreFile | None:
-        """Open a file; None of one that `write` did not make.
+        """Open a file; return None if `write` did not make it.
 
         Raises:
-            DataError: it is damaged.
+            DataError: the file is damaged.
         """
         try:
             with path.open("rb") as file:
@@ -118,7 +118,7 @@ class ScoreFile(NamedTuple):
         except DataError:
             raise
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):
-            return None  # whoever reads it as a table says what is wrong
+            return None  # the reader of tables reports the error
 
     @classmethod
     def _indexed(cls, path: Path, version: tuple[int | str, ...]) -> ScoreFile | None:
@@ -162,7 +162,7 @@ class ScoreFile(NamedTuple):
 
 
 def parquet_scores(files: Sequence[ScoreFile]) -> ScoreSource:
-    """Take one file, or several whose runs have been found to differ."""
+    """Take one file, or several files whose runs are known to differ."""
     groups = [
         ScoreGroup(runs, file.axes, partial(_opened, file, number))
         for file in files
@@ -193,7 +193,7 @@ def _parquet(path: Path, footer: Any = None) -> Iterator[Any]:
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[np.ndarray, list[str]]:
-    """Return the numbers of a column's ids in its dictionary, and that."""
+    """Return the numbers of a column's ids in its dictionary, and the dictionary."""
     whole: Any = column.unify_dictionaries().combine_chunks()
     return whole.indices.to_numpy(), whole.dictionary.to_pylist()
 

@@ -24,11 +24,11 @@ def open_parquet(
     """Open a file of scores in Parquet, or a folder of the parts of a job.
 
     Returns:
-        The scores and their metadata; None of what is neither.
+        The scores and their metadata; None if the path is neither.
 
     Raises:
-        DataError: a file is damaged; or a part is missing, there twice, or of another
-            job.
+        DataError: a file is damaged; or a part is missing, occurs twice, or is from
+            another job.
     """
     paths, folder = _listed(path)
     if not folder:
@@ -52,7 +52,7 @@ def open_parquet(
 
 
 def _listed(path: str | os.PathLike) -> tuple[Sequence[Path], bool]:
-    """List the files of a folder, or the file, and say whether it is a folder."""
+    """List the files of a folder, or the one file; return whether it is a folder."""
     if is_remote(path):
         return find(path)
     if os.path.isdir(path):
@@ -64,7 +64,7 @@ def shares(folder: str | os.PathLike, places: Sequence[int], n: int) -> ScoreSou
     """Open parts that processes of one job have just written.
 
     Raises:
-        DataError: one is damaged, or gone.
+        DataError: a part is damaged, or gone.
     """
     files = [ScoreFile.open(part_path(folder, i, n)) for i in places]
     parts = [file for file in files if file]
@@ -74,15 +74,15 @@ def shares(folder: str | os.PathLike, places: Sequence[int], n: int) -> ScoreSou
 
 
 def part_path(folder: str | os.PathLike, i: int, n: int) -> Path:
-    """Name the file of the i-th of n parts (from 1) in a folder of them."""
+    """Return the path of the i-th of n parts (from 1) in a folder of parts."""
     return Path(folder, f"{i}-of-{n}.parquet")
 
 
 def make_room(folder: str | os.PathLike, n: int) -> None:
-    """Make a folder for n parts of a job, if it is not there.
+    """Make a folder for n parts of a job, if it does not exist.
 
     Raises:
-        DataError: it has anything else, or cannot be made.
+        DataError: the folder has anything else, or cannot be made.
     """
     try:
         os.makedirs(folder, exist_ok=True)
@@ -113,15 +113,15 @@ def job_of(
     runs: Sequence[Sequence[str]],
     names: Sequence[str],
 ) -> dict[str, Any]:
-    """Return the metadata of the job that parts make together.
+    """Return the metadata of the whole job from those of its parts.
 
     Args:
-        metadata: of each part, with `part: [i, n]`, 1 <= i <= n.
-        runs: of each part.
-        names: what to call each part in a message.
+        metadata: Metadata of each part, with `part: [i, n]`, 1 <= i <= n.
+        runs: Runs of each part.
+        names: Name of each part in messages.
 
     Raises:
-        DataError: a part is missing, there twice, or of another job.
+        DataError: a part is missing, occurs twice, or is from another job.
     """
     jobs = [{k: v for k, v in about.items() if k != "part"} for about in metadata]
     places = [_place(about, name) for about, name in zip(metadata, names, strict=True)]
@@ -150,7 +150,7 @@ def job_of(
 
 
 def _place(about: dict[str, Any], name: str) -> tuple[int, int]:
-    """Find which of how many parts a table is."""
+    """Return the number of a part, and the number of all parts."""
     place = about.get("part")
     if place is None:
         raise DataError("is no part of a job (evaluate --part I/N)", where=name)

@@ -1,8 +1,8 @@
-"""Scores of runs by queries and measures, some runs at a time: the one contract.
+"""Scores of runs by queries and measures, some runs at a time: the one interface.
 
-Whoever has scores makes groups of them: the chunks of a job, the row groups of a file,
-a table in memory. `ScoreSource` lays them out, runs ascending, as blocks, as rows, or
-as a matrix of one measure.
+Every owner of scores makes groups of them: from the chunks of a job, the row groups of
+a file, or a table in memory. `ScoreSource` lays groups out, runs ascending, as blocks,
+as rows, or as a matrix of one measure.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pgcjax.io.scores.text import MEAN
 from pgcjax.later import pa, pd
 
 ROWS = 2**18
-"""Scores that are laid out, written and read at once, if a run has no more."""
+"""Most scores that are laid out, written and read at once; a run may have more."""
 _OPEN = 32  # groups that stay open for the next block
 
 Places: TypeAlias = slice | Int64[np.ndarray, " places"]
 Values: TypeAlias = Float64[np.ndarray, "runs queries measures"]
 Present: TypeAlias = Bool[np.ndarray, "runs queries measures"] | None
-"""Mask of the scores that there are; None: all of them."""
+"""Mask of existing scores; None if all exist."""
 ReadGroup: TypeAlias = Callable[[Places, list[int]], tuple[Values, Present]]
 """Returns the scores of some runs of a group, by their rows, and by some measures."""
 
@@ -39,12 +39,12 @@ class ScoreAxes(NamedTuple):
 
 
 class ScoreGroup(NamedTuple):
-    """Scores of some runs, which are read when they are asked for.
+    """Scores of some runs, which are read when they are needed.
 
     Attributes:
-        run_ids: in the order of rows.
-        axes: one object for all groups that share it.
-        open: returns what reads the scores.
+        run_ids: Runs in the order of rows.
+        axes: Queries and measures; groups with equal ones share the object.
+        open: Returns the function that reads the scores.
     """
 
     run_ids: Sequence[str]
@@ -53,7 +53,7 @@ class ScoreGroup(NamedTuple):
 
 
 class ScoreBlock(NamedTuple):
-    """Scores of some runs, ascending, by all measures of a source, or some."""
+    """Scores of some runs, ascending, by all or some measures of a source."""
 
     run_ids: list[str]
     values: Values
@@ -73,13 +73,13 @@ class ScoreSource:
     """Scores in groups: memory holds a block of whole runs at a time.
 
     Attributes:
-        groups: of different runs.
-        run_ids: ascending.
-        query_ids: ascending; `all` alone where there are means of runs alone.
-        measures: in the order in which they were asked for.
-        count: how many scores there are.
-        without: runs of the groups that are left out.
-        ordered: whether what the scores were read of has the rows of `tables`.
+        groups: Groups with different runs.
+        run_ids: Runs, ascending.
+        query_ids: Queries, ascending; only `all` if there are means alone.
+        measures: Measures, in the order in which they were requested.
+        count: Number of scores.
+        without: Runs of the groups that are left out.
+        ordered: Whether the input has the rows in the order of `tables`.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class ScoreSource:
         return self.query_ids == [MEAN]
 
     def blocks(self, run_ids: Collection[str] | None = None) -> Iterator[ScoreBlock]:
-        """Return the scores of all runs, or some; `step` runs but in the last block."""
+        """Yield blocks of the scores of all or some runs, of at most `step` runs."""
         places = np.arange(len(self.run_ids))
         if run_ids is not None:
             places = places[[run in run_ids for run in self.run_ids]]
@@ -138,7 +138,7 @@ class ScoreSource:
             yield self._read(places[first : first + self.step], measures, opened)
 
     def of(self, measure: int) -> Float64[np.ndarray, "runs queries"]:
-        """Return the scores by one measure, by its number; NaN where there is none."""
+        """Return the scores by the measure of a number; NaN where one is missing."""
         _, values, present = self._read(np.arange(len(self.run_ids)), [measure], {})
         if present is not None:
             values[~present] = np.nan
@@ -150,9 +150,9 @@ class ScoreSource:
         measures: list[int],
         opened: dict[int, ReadGroup],
     ) -> ScoreBlock:
-        """Lay the scores of some runs out; what is `opened` serves the next block."""
+        """Lay the scores of some runs out; `opened` groups stay for the next block."""
         shape = len(runs), len(self.query_ids), len(measures)
-        # Filled at once: twice as fast as zeros whose pages come one by one.
+        # Filled at once: twice as fast as zeros, whose pages are allocated one by one.
         values, present = np.full(shape, 0.0), None  # until a score is missing
         places = self._places[runs]
         order = np.argsort(places[:, 0], kind="stable")
@@ -220,7 +220,7 @@ def of_table(table: pd.DataFrame, measures: Sequence[str]) -> ScoreSource:
     """Take a table in memory, in any order of rows, with these measures.
 
     Raises:
-        DataError: a score is there twice.
+        DataError: a score occurs twice.
     """
     ids = [pd.factorize(table[name]) for name in SCORES[:3]]
     run_ids, query_ids = (sorted(names.tolist()) for _, names in ids[:2])
@@ -252,7 +252,7 @@ def of_table(table: pd.DataFrame, measures: Sequence[str]) -> ScoreSource:
 def cells_of(
     ids: Iterable[tuple[np.ndarray, Iterable[str]]], axes: Iterable[Sequence[str]]
 ) -> Int64[np.ndarray, " scores"]:
-    """Number scores by runs, queries and measures, given as codes and their names.
+    """Number scores by run, query and measure, which are given as codes and names.
 
     Raises:
         KeyError: a name is on no axis.
@@ -273,7 +273,7 @@ def laid_out(
     """Lay scores out by their cells among runs, queries and measures.
 
     Raises:
-        ValueError: two have the same cell. IndexError: one has none.
+        ValueError: two scores have the same cell. IndexError: a score has none.
     """
     if np.array_equal(cells, np.arange(np.prod(shape))):
         return dense(scores.reshape(shape))
@@ -285,7 +285,7 @@ def laid_out(
 
 
 def dense(values: Values, present: Present = None) -> ReadGroup:
-    """Return what reads a group that is laid out in memory."""
+    """Return the function that reads a group from arrays in memory."""
 
     def read(rows: Places, measures: list[int]) -> tuple[Values, Present]:
         columns = span(np.array(measures, int))
@@ -296,7 +296,7 @@ def dense(values: Values, present: Present = None) -> ReadGroup:
 
 
 def merged_order(lists: Sequence[Sequence[str]]) -> list[str]:
-    """Put names together; each stays behind the one before it."""
+    """Merge lists of names; each name stays behind the one before it in its list."""
     every: list[str] = []
     for names in lists:
         place = 0
@@ -308,7 +308,7 @@ def merged_order(lists: Sequence[Sequence[str]]) -> list[str]:
 
 
 def span(places: np.ndarray) -> Places:
-    """Make a slice of places that follow each other: that copies nothing."""
+    """Convert adjacent places to a slice, which copies nothing."""
     if len(places) and (np.diff(places) == 1).all():
         return slice(int(places[0]), int(places[-1]) + 1)
     return places

@@ -1,4 +1,4 @@
-"""Scores as other tools write them in lines of text: columns, without a header."""
+"""Scores in the text formats of other tools: columns without a header."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WITHOUT_RUN = {
 MEND = "Name a .tsv, .csv, .jsonl or .parquet file, without a format."
 
 _DIGIT = re.compile("[0-9]").match
-_NUMBERED = re.compile("[0-9][^.]*$").match  # as 301 and 31_1, but no score
+_NUMBERED = re.compile("[0-9][^.]*$").match  # such as 301 and 31_1, but no score
 _WORDS = {"query_id": "topic", "run_id": "run"}
 _SHOWN = "trec_eval, tot, ir_measures or ranking"
 
@@ -54,13 +54,13 @@ def named(content: Columns, form: str = "auto", fallback: bool = False) -> Named
     """Name the columns of lines of scores; means keep the topic `all`.
 
     Args:
-        content: of the file; runs that no line names are called as a line `runid` says,
-            or as the file.
-        form: one of `LAYOUTS`, or `auto` to find it.
-        fallback: whether topics come after measures where nothing shows it.
+        content: Content of the file. A run that its lines do not name has the name in
+            a line `runid`, or that of the file.
+        form: One of `LAYOUTS`, or `auto` to find it.
+        fallback: Whether topics come after measures if nothing shows it.
 
     Raises:
-        DataError: the lines fit several formats, or not the one that is asked for.
+        DataError: the lines fit several formats, or do not fit the chosen one.
     """
     names = [row[2] for row in content.rows if _names_run(row)]
     keep = [i for i, row in enumerate(content.rows) if not _names_run(row)]
@@ -85,7 +85,7 @@ def named(content: Columns, form: str = "auto", fallback: bool = False) -> Named
 
 
 def run_of(path: files.Source) -> str:
-    """Name the run whose scores are in a file after it."""
+    """Name the run after the file that holds its scores."""
     return files.stem(path).removesuffix(".eval")
 
 
@@ -97,7 +97,7 @@ def _found(content: Columns, fallback: bool) -> str:
     """Find the format of lines of scores.
 
     Raises:
-        DataError: it cannot be told; the message has a guess.
+        DataError: several formats are possible; the message has a guess.
     """
     rows, width = content.rows, len(content.rows[0])
     if width == 6:
@@ -133,7 +133,7 @@ def _found(content: Columns, fallback: bool) -> str:
 
 
 def _holds_topics(one: set[str], other: set[str]) -> bool | None:
-    """Return whether one column holds topics, or the other; None if that is not sure.
+    """Return whether the column `one` holds topics, not `other`; None if unsure.
 
     Only topics can be called `all`, and names of measures do not begin with a digit.
     A single number may be something else, such as the iteration of qrels.
@@ -160,14 +160,14 @@ def _is_ranking(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def in_order(table: pd.DataFrame, means: pd.DataFrame, form: str) -> pd.DataFrame:
-    """Put scores and their means in the order of lines: by run, of a ranking by topic.
+    """Sort scores and their means like the lines of a file: by run; rankings by topic.
 
     Both have run_id, query_id, measure, value; means come last, or are the last topic.
     """
     every = pd.concat([table, means], ignore_index=True)
     if form != "ranking":
         return every.sort_values("run_id", kind="stable", ignore_index=True)
-    for name in ("query_id", "measure"):  # as they come, and not by their names
+    for name in ("query_id", "measure"):  # in order of appearance, not by name
         every[f"place of {name}"] = every.groupby(name, sort=False).ngroup()
     places = ["place of query_id", "place of measure"]
     every = every.sort_values(
@@ -178,7 +178,7 @@ def in_order(table: pd.DataFrame, means: pd.DataFrame, form: str) -> pd.DataFram
 
 
 def lines(rows: pd.DataFrame, form: str) -> list[str]:
-    """Write scores and means, as `in_order` gives them, at full precision."""
+    """Write scores and means, sorted by `in_order`, at full precision."""
     if form == "jsonl":
         named = rows[[*SCORES]].rename(columns={"query_id": "topic_id"})
         records = named.to_dict("records")
@@ -196,9 +196,9 @@ def lines(rows: pd.DataFrame, form: str) -> list[str]:
 
 
 def number(value: float, measure: str, digits: int | None = None) -> str:
-    """Write a score or mean: with all its digits, or some; a count as a whole number.
+    """Write a score or mean with all or some digits; a count as a whole number.
 
-    A measure that counts does so over all queries, unless it says `mean=`.
+    A measure that counts adds up all queries, unless it has `mean=`.
     """
     if is_count(measure) and float(value).is_integer():
         return f"{value:.0f}"
@@ -211,10 +211,10 @@ def is_count(measure: str) -> bool:
 
 
 def check_suffix(path: Path, form: str) -> None:
-    """Refuse a suffix by which a file would be read as something else.
+    """Refuse a suffix with which a file would be read as something else.
 
     Raises:
-        UsageError: it is of another format, or of a compressed file.
+        UsageError: the suffix is of another format, or of a compressed file.
     """
     suffix = path.suffix.lower()
     other = CONTAINER_SUFFIXES.get(suffix, form) != form or suffix in COMPRESSED
@@ -226,11 +226,11 @@ def check_suffix(path: Path, form: str) -> None:
 
 
 def check_writable(table: pd.DataFrame, form: str, where: str) -> None:
-    """Refuse scores whose lines would say something else to whoever reads them.
+    """Refuse scores whose lines would be read with another meaning.
 
     Raises:
         UsageError: there are several runs, which trec_eval's lines do not name.
-        DataError: a name would be parted, or mean something else.
+        DataError: a name would be split, or mean something else.
     """
     runs = table["run_id"].unique()
     if form == "trec_eval" and len(runs) > 1:
@@ -243,12 +243,12 @@ def check_writable(table: pd.DataFrame, form: str, where: str) -> None:
 
 
 def lost(table: pd.DataFrame, form: str, tabbed: bool = False) -> str:
-    """Describe what a reader of lines would take a name for; empty if for none.
+    """Describe the first name that a reader of lines would misread; "" if none.
 
     Args:
         table: run_id, query_id and measure.
-        form: one of `SCORE_FORMATS`.
-        tabbed: whether tabs separate fields, and nothing else does.
+        form: One of `SCORE_FORMATS`.
+        tabbed: Whether only tabs separate fields.
     """
     if (table["query_id"] == MEAN).any():
         return f"a mean of query {MEAN!r}"

@@ -1,8 +1,8 @@
 """Columns of answers as signs: which of the two documents of its row each cell names.
 
 The cells of a column have one domain: ids of the documents of their rows, or words for
-the two sides. Ids are compared as text, before words are normalised. Where both fit and
-say different things, nobody can know, and the column is refused.
+the two sides. Ids are compared as text, before words are normalised. If both fit and
+contradict each other, the column is refused as ambiguous.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ from pgcjax.later import pd
 
 _OPTION = "(answers= in Python)"
 _BOTH = "(columns= and answers= in Python)."
-_WORDS = 100  # from which distinct cells are ids or text, and no codes to be explained
-_NEAR = 1e-3  # of 1, for sums of probabilities that were rounded
+_WORDS = 100  # so many distinct cells are ids or text, and no codes to be explained
+_NEAR = 1e-3  # tolerance of the sum 1 of rounded probabilities
 
 
 class Answers(NamedTuple):
     """Content of a column of answers.
 
     Attributes:
-        sign: of each row, ±2 where it is a definite one; or `NONE`.
-        ids: whether cells are ids of documents.
-        both_bad: how many ties say that both are bad.
+        sign: Sign of each row, ±2 for a definite preference; or `NONE`.
+        ids: Whether cells are ids of documents.
+        both_bad: Number of ties that call both documents bad.
     """
 
     sign: np.ndarray
@@ -77,19 +77,19 @@ def decode(
 ) -> Answers:
     """Read which of two documents each cell is for.
 
-    Cells that no rule reads are no answer, up to the share that `reading` allows; they
-    are warned of.
+    Unreadable cells count as no answer, up to the share that `reading` allows, with a
+    warning.
 
     Args:
-        cells: the answers.
-        docs: ids of the two documents of each row.
-        words: for the sides.
-        name: of the column, for messages.
-        origin: of the rows.
-        verb: what a cell says of a document.
+        cells: The answers.
+        docs: Ids of the two documents of each row.
+        words: Words for the sides.
+        name: Name of the column, for messages.
+        origin: Origin of the rows.
+        verb: Predicate for the document that a cell names, for messages.
 
     Raises:
-        DataError: cells have no domain, or two, or too many are unread.
+        DataError: cells have no domain, or two, or too many are unreadable.
     """
     column = _Column(cells, docs, words, name, origin)
     sign, is_id = column.one_domain()
@@ -104,12 +104,12 @@ def decode(
 
 
 class _Column:
-    """A column of answers, held against ids and words.
+    """A column of answers, compared with ids and words.
 
     Attributes:
-        by_word: the sign of each row, by the words for sides; NaN if it is none.
-        by_id: the same by the ids of its documents.
-        neutral: rows whose word is a tie or no answer.
+        by_word: Sign of each row from the words for sides; NaN if no word fits.
+        by_id: Sign of each row from the ids of its documents; NaN if no id fits.
+        neutral: Mask of rows whose word is a tie or no answer.
     """
 
     def __init__(
@@ -140,10 +140,10 @@ class _Column:
         return np.array([*map(function, self.distinct), 0], dtype)[:-1][self.code]
 
     def one_domain(self) -> tuple[np.ndarray, bool]:
-        """Choose ids or words for the whole column, and tell whether it is ids.
+        """Choose ids or words for the whole column; return signs, and whether ids.
 
         Raises:
-            DataError: a cell may be both, or there are some of each.
+            DataError: a cell may be both, or the column has some of each.
         """
         by_word, by_id, neutral = self.by_word, self.by_id, self.neutral
         self._refuse_clash(neutral & ~np.isnan(by_id))
@@ -162,7 +162,7 @@ class _Column:
                 "Write all answers in one way: ids, or words for sides.",
             )
         if ids_only.any() or both.any() and not words_only.any():
-            # Words of other families are no words here, but leave open what is meant.
+            # Words of other families have no meaning here, but make ids ambiguous.
             rows = is_id & ~neutral
             clash = np.zeros(len(rows), bool)
             for family in {family for word in self.distinct for family in sides(word)}:
@@ -175,7 +175,7 @@ class _Column:
         return by_word.copy(), False
 
     def _refuse_clash(self, bad: np.ndarray) -> None:
-        """Refuse cells that are ids, and words that say another thing."""
+        """Refuse cells whose ids and words contradict each other."""
         mend, distinct = "Rename the ids.", self.distinct
         if len(distinct) < _WORDS:
             active = {distinct[k] for k in self.code[~self.neutral].tolist()}
@@ -193,10 +193,10 @@ class _Column:
         refuse(bad, problem, self.origin, mend)
 
     def leave_unread(self, unread: np.ndarray, verb: str) -> None:
-        """Warn of cells that no rule reads, or refuse them.
+        """Warn of unreadable cells, or refuse them.
 
         Raises:
-            DataError: one may be a code or the id of another row, or there are many.
+            DataError: a cell may be a code or an id of another row, or they are many.
         """
         everyone = {*self.docs[0], *self.docs[1]}
         doubt = self.of_word(is_code) | np.array([x in everyone for x in self.text])
@@ -237,7 +237,7 @@ def check_signs(sign: np.ndarray, name: str, at: Origin) -> None:
     """Refuse numbers that may be places or probabilities.
 
     Raises:
-        DataError: none is below 0, and not all are 0 or 1.
+        DataError: no number is below 0, and not all are 0 or 1.
     """
     if (sign < 0).any() or np.isin(sign, (0.0, 1.0)).all():
         return
@@ -257,7 +257,7 @@ def check_signs(sign: np.ndarray, name: str, at: Origin) -> None:
 
 
 def outcome(column: pd.Series, of: Mapping[str, str], at: Origin) -> np.ndarray:
-    """Read whether the winner of a row won, or it was a tie.
+    """Read whether the named winner of a row won, or the row is a tie.
 
     Raises:
         DataError: a cell says neither.
@@ -278,10 +278,10 @@ def outcome(column: pd.Series, of: Mapping[str, str], at: Origin) -> np.ndarray:
 
 
 def tied(column: pd.Series, sign: np.ndarray, name: str, at: Origin) -> np.ndarray:
-    """Make ties of the rows that a flag says are tied.
+    """Make ties of the rows whose flag is set.
 
     Raises:
-        DataError: a cell is no flag, or says that a tie is none.
+        DataError: a cell is no flag, or contradicts a tie.
     """
     words = [normal(plain(cell)) for cell in column]
     flag = np.array([TRUTH.get(word, np.nan) for word in words])
@@ -304,7 +304,7 @@ def check_sides(
     sign: np.ndarray,
     at: Origin,
 ) -> None:
-    """Refuse a winner or loser that is another than the rest of the row says.
+    """Refuse a winner or loser that contradicts the rest of the row.
 
     Raises:
         DataError: there is one.
@@ -343,7 +343,7 @@ def probability(
     """Read the probability that the first document is better, a tie being half.
 
     Raises:
-        DataError: probabilities do not add up to 1, or say another winner than the row.
+        DataError: probabilities do not add up to 1, or contradict the row's winner.
     """
     roles = ("p_a", "p_tie", "p_b", "probability", "confidence")
     given = {r: lenient_numbers(cells[r]) for r in roles if r in cells}
@@ -386,7 +386,7 @@ def probability(
 
 
 def check_probability(table: pd.DataFrame, origin: Origin) -> None:
-    """Read probabilities, NaN where there is none, and refuse another winner's."""
+    """Read probabilities, NaN if missing; refuse those that contradict the winner."""
     expected, mend = "a probability from 0 to 1", "Leave unknown ones empty."
     p = numbers_or_nan(table["probability"], expected, origin, mend, least=0)
     expect(~(p > 1), expected, p, origin, mend, GENERAL)

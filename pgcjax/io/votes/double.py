@@ -1,6 +1,6 @@
 """Double votes: a judge's answers on a pair of documents that was shown in both orders.
 
-Two answers that agree tell what the judge prefers; two that do not, tell of the order.
+Answers that agree show the judge's preference; others show an effect of the order.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ _PAIR = ["query_id", "low", "high", "judge", "aspect"]
 def double_votes(preferences: pd.DataFrame) -> pd.DataFrame:
     """List the pairs that a judge judged in both orders.
 
-    Rows that name no judge are of one judge, here alone: a file of one model's votes
-    need not name it. Of several answers in one order, the answer is what all say, and a
-    tie if they differ.
+    Rows without a judge count as those of one judge, only here: a file of one model's
+    votes need not name it. If there are several answers in one order, the answer is
+    their common one, or else a tie.
 
     Args:
-        preferences: canonical, with `first`, what was shown first.
+        preferences: Canonical preferences with `first`, the document shown first.
 
     Returns:
         A row for each double vote: query_id, low, high (the documents, ascending),
-        judge, aspect ("" for none), low_first, high_first (the answer with either
-        first: 1 for low, -1 for high, 0 for neither), kind (`agreeing`, `tied`: both
-        say a tie, `half tied`: one does, `flipped`), to (`first` or `second`: where
-        what both of a flipped vote prefer stood; else "") and rows (how many).
+        judge, aspect ("" for none), low_first, high_first (the answer with low or high
+        shown first: 1 for low, -1 for high, 0 for a tie), kind (`agreeing`; `tied`:
+        both answers are ties; `half tied`: one is; `flipped`), to (`first` or
+        `second`: the position that a flipped vote prefers; else "") and rows (their
+        number).
     """
     return _listed(_sorted_rows(preferences))
 
@@ -39,15 +40,15 @@ def double_votes(preferences: pd.DataFrame) -> pd.DataFrame:
 def settle(preferences: pd.DataFrame, flips: str) -> pd.DataFrame:
     """Make one judgment of each double vote, or leave them as they are.
 
-    A double vote that agrees is one judgment then, of the mean strength, weight,
-    probability and times of its rows. What was shown first is not known of what is
-    settled: so to settle twice is to settle once.
+    A double vote that agrees becomes one judgment, with the mean strength, weight,
+    probability and times of its rows. A settled judgment has no document shown first,
+    so settling twice changes nothing more.
 
     Args:
-        preferences: canonical.
-        flips: what becomes of one that does not agree: `keep`: all rows count, as they
-            are; `tie`: it is a tie (Zheng et al. 2023, 3.4); `drop`: it is left out;
-            `half`: the answer in each order counts half, also where they agree.
+        preferences: Canonical preferences.
+        flips: Treatment of votes that do not agree: `keep`: all rows count, unchanged;
+            `tie`: the judgment is a tie (Zheng et al. 2023, 3.4); `drop`: the vote is
+            left out; `half`: the answer in each order counts half, even if they agree.
     """
     check_choice("flips", flips, FLIPS)
     if flips == "keep" or "first" not in preferences:
@@ -78,7 +79,7 @@ def settle(preferences: pd.DataFrame, flips: str) -> pd.DataFrame:
 
 
 def _sorted_rows(preferences: pd.DataFrame) -> pd.DataFrame:
-    """Return pair, judge and sign of the rows that say what was shown first."""
+    """Return pair, judge and sign of the rows that name the document shown first."""
     if "first" not in preferences:
         preferences = preferences.assign(first=None)
     shown = preferences["first"].notna() & preferences["other_doc_id"].notna()
@@ -115,7 +116,7 @@ def _listed(rows: pd.DataFrame) -> pd.DataFrame:
     )
     answer = of_order["min"].where(of_order["min"] == of_order["max"], 0.0)
     answers = pd.DataFrame({"answer": answer, "rows": of_order["size"]}).unstack()
-    if answers.shape[1] < 4:  # only one of both orders occurs
+    if answers.shape[1] < 4:  # only one order occurs
         return pd.DataFrame(columns=columns)
     answers = answers.dropna()
     low, high = answers["answer"][True].to_numpy(), answers["answer"][False].to_numpy()

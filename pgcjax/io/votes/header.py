@@ -1,4 +1,4 @@
-"""The columns of a table of votes by their names, and which two may be its sides."""
+"""The columns of a table of votes by their names, and the pairs that may be sides."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Pair(NamedTuple):
 
 
 class Header:
-    """The columns of a table by their names, however these are spelled."""
+    """The columns of a table by their names, in any spelling."""
 
     def __init__(self, columns: Iterable[object], where: str, named: Mapping[str, str]):
         """Split the names of all columns."""
@@ -36,7 +36,7 @@ class Header:
         """Return the column of a name; None if there is none.
 
         Raises:
-            DataError: there are two.
+            DataError: there are two such columns.
         """
         if name in self.columns and self.columns.count(str(name)) == 1:
             return str(name)
@@ -48,12 +48,12 @@ class Header:
         return columns[0] if columns else None
 
     def first(self, names: Iterable[str], taken: Iterable[str] = ()) -> str | None:
-        """Return the first of these columns that is there and not taken."""
+        """Return the first of these columns that exists and is not taken."""
         there = (self.get(name) for name in names)
         return next((c for c in there if c is not None and c not in taken), None)
 
     def family(self, end: str) -> dict[str, str]:
-        """Return columns such as `coverage_vote` by what stands before the end."""
+        """Return columns such as `coverage_vote` by the words before the end."""
         last = tokens(end)
         return {
             "_".join(words[: -len(last)]): self.get(words) or ""
@@ -79,7 +79,7 @@ class Header:
         ]
 
     def canonical(self) -> Pair | None:
-        """Return our own columns of documents, if both are there."""
+        """Return the canonical columns of documents, if both exist."""
         one, other = (self.first(layouts.DOCUMENTS[side]) for side in "ab")
         if one is None or other is None:
             return None
@@ -101,13 +101,13 @@ class Header:
         return [s for s in pairs if not {*s[0].stem} & layouts.WEAK] or pairs
 
     def options(self, **more: str) -> str:
-        """Write `--columns` with what was named and what is to be named, too."""
+        """Write `--columns` with the columns that were named, and `more`."""
         parts = [f"{role}={name}" for role, name in {**self.named, **more}.items()]
         text = ",".join(parts)
         return f"--columns {text!r}" if " " in text else f"--columns {text}"
 
     def error(self, problem: str, mend: str) -> DataError:
-        """Refuse the table; say what options are in Python, if it is mended by some."""
+        """Return the error of a table; options in its advice get their Python names."""
         if "--columns" in mend:
             mend += f" {_IN_PYTHON}"
         columns = f"found columns {listed(self.columns, 16)}"
@@ -115,7 +115,7 @@ class Header:
 
 
 def of_votes(columns: Iterable[object]) -> bool:
-    """Return whether columns are of votes: two sides, and what may say who won."""
+    """Return whether columns are of votes: two sides, and a possible answer."""
     header = Header(columns, "", {})
     try:
         pairs = header.sides()

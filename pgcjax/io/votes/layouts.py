@@ -1,13 +1,14 @@
-"""The layouts of tables of votes: the columns of each, and how it says who won.
+"""The layouts of tables of votes: the columns of each, and its form of answers.
 
-A column has a role by its name: one of `NAMES`, or a `Pattern` of words. A layout names
-the roles that say who won, and the kind of its answers, which `reader.py` reads each in
-its way. Other roles that say who won are refused beside it. So is every column without
-a role whose name may bear on the outcome (`BEARINGS`), until the user says what it is.
+The name of a column gives it a role: one of `NAMES`, or a `Pattern` of words. A layout
+names the roles that say who won, and the kind of its answers, for each of which
+`reader.py` has a method. Other roles that say who won are refused. So is every column
+without a role whose name may bear on the outcome (`BEARINGS`), until the user gives it
+a role.
 
 To add a layout, add an entry to `LAYOUTS`, new names of its columns to `NAMES` (or
-their words to a pattern), and a case to tests/io/vote_layouts.toml. A role that says in
-a new way who won also needs a branch in `reader._Reader._sign`.
+their words to a pattern), and a case to tests/io/vote_layouts.toml. A role that names
+the winner in a new form also needs a branch in `reader._Reader._sign`.
 """
 
 import re
@@ -15,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 PLACED, WON, CANONICAL = "two documents", "a better and a worse", "doc_id, other_doc_id"
-"""The kinds of sides: columns by place, columns by result, and our own columns."""
+"""The kinds of sides: columns by place, columns by result, and canonical columns."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,11 @@ class Layout:
     """A layout of votes.
 
     Attributes:
-        name: as messages have it.
-        sides: kinds of sides that it has.
-        answer: how it says who won.
-        needs: roles that say who won.
-        takes: other such roles that may stand beside them, and are read or checked.
+        name: Name of the layout in messages.
+        sides: Possible kinds of its sides.
+        answer: Kind of its answers.
+        needs: Roles that say who won.
+        takes: Other such roles that may occur beside them, and are read or checked.
     """
 
     name: str
@@ -38,7 +39,7 @@ class Layout:
 
 
 ONE, COUNTS, ORDERS, GAMES, ASPECTS = "one", "counts", "orders", "games", "aspects"
-"""Kinds of answers: one a row; how often each side won; one for each order of display;
+"""Kinds of answers: one per row; the wins of each side; one for each order of display;
 one for each of two games, the second with sides exchanged; one for each aspect."""
 BOTH = (PLACED, CANONICAL)
 LAYOUTS = (
@@ -125,7 +126,7 @@ NOUNS = _words(
     variant version"""
 )
 WEAK = _words("text url title content body")
-"""Nouns of what may only describe a document that another column names."""
+"""Nouns of columns that may only describe a document that another column names."""
 FILL = _words("id ids uid uuid name no the key")
 ANSWERS = _words(
     """winner winning preference pref preferred vote votes choice label verdict judgment
@@ -147,15 +148,15 @@ class Pattern:
     """Names of columns by their words.
 
     Attributes:
-        needs: sets of words, of each of which a name has one.
-        only: all words that it may have; empty if any.
+        needs: Sets of words; a name has a word of each set.
+        only: All words that a name may have; empty for any words.
     """
 
     needs: tuple[frozenset[str], ...]
     only: frozenset[str] = frozenset()
 
     def fits(self, words: Iterable[str]) -> bool:
-        """Return whether a name of these words is meant."""
+        """Return whether a name of these words fits the pattern."""
         named = {*words}
         return all(named & n for n in self.needs) and named <= (self.only or named)
 
@@ -174,11 +175,11 @@ OF_SIDES = (
         Pattern((_words("first"),), ANSWERS | _words("first")),
     ),
 )
-"""Roles of two columns that say something of each side, by the words they share."""
+"""Roles of two columns that describe each side, with the words that they share."""
 
 
 def chances(end: str) -> dict[str, Pattern]:
-    """Return the names of the probabilities of side a, as its name ends, and a tie."""
+    """Return the names of the probabilities of a side, with its `end`, and of a tie."""
     neither = TIES | {"n"}
     return {
         "p_a": Pattern((CHANCE, frozenset({end})), CHANCE | _DOCUMENT | {end}),
@@ -203,7 +204,7 @@ _SHOWN = _words(
     mirror turned pos randomized side sides direction forward backward"""
 )
 INVERTED = _words("flip flips flipped invert inverted reverse reversed negated")
-"""Words that may say, beside a better and a worse one, that the worse one won."""
+"""Words of a column that may mean, with a better and a worse side, that worse won."""
 _COUNTS = _words(
     "n count counts cnt freq frequency times repeats repetitions multiplicity total "
     "weight occurrences"
@@ -222,7 +223,7 @@ BEARINGS = (
     ("winner", Pattern((_DECIDED,))),
     ("first", Pattern((_SHOWN,))),
 )
-"""Names that may bear on the outcome, by the role that settles it; the first fits."""
+"""Names that may bear on the outcome, each after its role; the first one counts."""
 MAY = {
     "winner": "say who won otherwise",
     "a": "be compared, too",
@@ -230,13 +231,13 @@ MAY = {
     "weight": "say how many votes a row stands for",
     "tie": "say that a row is a tie",
 }
-"""Possible meanings of a column that settles nothing, by role."""
+"""Possible meanings of a column without a role, by role."""
 _MARGINS = _words("margin diff difference delta gap strength advantage lead gain")
 MARGIN = Pattern(
     (_MARGINS,),
     _MARGINS | _words("score scores reward rewards vote votes rating of in n"),
 )
-"""Names of columns that may say by how much the winner, or the first side, won."""
+"""Names of columns that may hold the margin by which the winner or first side won."""
 MIXED = (
     _SHOWN
     | WORSE
@@ -247,7 +248,7 @@ MIXED = (
         harmful toxic biased"""
     )
 )
-"""Words that make a column of votes one of another judge or order, not of an aspect."""
+"""Words with which a column of votes is that of a judge or order, not of an aspect."""
 
 NAMES = {
     "query_id": ("query_id", "qid", "q_id", "queryid", "topic", "topic_id"),
@@ -268,11 +269,11 @@ NAMES = {
     "status": ("status", "assignment_status"),
     "confidence": (),
 }
-"""Names of columns by role: the first that is there has it."""
+"""Names of columns by role; the first existing column has the role."""
 REJECTED = "rejected"
-"""The status of work that the requester refused to pay: no answer counts of it."""
+"""The status of work that the requester refused to pay; its answers do not count."""
 CONTROLS = ("golden:", "hint:")
-"""Beginnings of Toloka's columns of control tasks, which are answers of nobody."""
+"""Prefixes of Toloka's columns of control tasks, which hold no judge's answers."""
 QUERIES = (
     *("question_id", "prompt_id", "instruction_id", "task_id", "query", "question"),
     *("prompt", "instruction", "conversation_id", "task", "example_id", "sample_id"),
@@ -305,14 +306,14 @@ _ANSWER = Pattern((ANSWERS,), ANSWERS | _DOCUMENT)
 
 
 def is_answer(words: Iterable[str]) -> bool:
-    """Return whether a column of this name holds who won: `winner`, `better_doc_id`."""
+    """Return whether a column of this name holds winners: `winner`, `better_doc_id`."""
     named = {*words}
     # vote_id numbers the votes; winner_id names who won.
     return _ANSWER.fits(named) and not (named & FILL and named & ANSWERS <= _EVENTS)
 
 
 def bearing(words: tuple[str, ...]) -> str:
-    """Return the role that settles what a column of this name bears on; "" for none."""
+    """Return the role that a name needs; "" if it does not bear on the outcome."""
     named = {*words}
     if words[-1:] == ("id",) and named & ANSWERS <= _EVENTS:
         named -= ANSWERS

@@ -58,9 +58,9 @@ def read_preferences(
     """Read judgments that one document is preferred to another.
 
     Args:
-        source: files, folders and globs, plain or compressed; or a table, as of
-            `read_runs`, with the columns below, or another that holds votes (`winner`
-            and `loser`; `model_a`, `model_b`, `winner`; …), as docs/formats.md says.
+        source: Files, folders and globs, plain or compressed; or a table, as in
+            `read_runs`, with the columns below or those of any table of votes (`winner`
+            and `loser`; `model_a`, `model_b`, `winner`; …), see docs/formats.md.
         format: `auto`, or one of `clarke` (topic a b best), `luo` (topic winner
             loser), `jelsas` (topic a b -2..2), `trec-prefs` (topic group subgroup doc
             level), `trec-qrels-prefs` (topic group doc level), `csv`, `tsv`, `jsonl`,
@@ -68,14 +68,14 @@ def read_preferences(
             content leaves no doubt.
 
     Returns:
-        Table of query_id, doc_id, other_doc_id, preference (above 0 if doc_id is
+        Table with query_id, doc_id, other_doc_id, preference (above 0 if doc_id is
         preferred, below 0 if the other is, 0 for a tie) and, where given, judge,
         aspect, first (the document shown first), probability (that doc_id is better),
-        seconds, time (NaN if not known) and weight (how many equal judgments a row
-        stands for). Without other_doc_id, doc_id was judged bad. Repeats and conflicts
-        are kept; `reading` says what becomes of votes in both orders. TREC formats have
+        seconds, time (NaN if unknown) and weight (number of equal judgments in a row).
+        Without other_doc_id, doc_id was judged bad. Repeats and conflicts are kept;
+        `reading` chooses the treatment of votes in both orders. TREC formats have
         `choices.LEVELS`, too; a query whose levels compare no two documents is left out
-        and counted; a group that finds all its documents equal ties one to the next.
+        and counted; a group whose documents are all equal ties each to the next.
 
     Raises:
         DataError: a row is malformed, a document is preferred to itself, or no format
@@ -88,7 +88,7 @@ def read_preferences(
 def read_preferences_as_they_come(
     source: files.Sources, *, format: str = "auto"
 ) -> PlainTable | pd.DataFrame:
-    """Read judgments as `read_preferences`, and of regular files without pandas."""
+    """Read judgments as `read_preferences` does; regular files without pandas."""
     if isinstance(source, PlainTable):
         return source
     source = in_hand(source, "preferences")
@@ -105,9 +105,9 @@ def read_preferences_as_they_come(
 def read_placed(
     source: files.Sources, *, format: str = "auto"
 ) -> tuple[pd.DataFrame, Origins]:
-    """Read judgments as `read_preferences`, and where each came from.
+    """Read judgments as `read_preferences` does, and their places in the files.
 
-    All aspects are kept, and votes in both orders are as they are.
+    All aspects and all votes in both orders are kept.
     """
     source = in_hand(source, "preferences")
     if is_frame(source):
@@ -153,7 +153,7 @@ def _read_file(path: Path, format: str) -> _Read:
 
 
 def _of_plugin(content: Named) -> _Read:
-    """Read what a plug-in made of a file: canonical rows, or a table of votes."""
+    """Read a plug-in's table of a file: canonical rows, or a table of votes."""
     frame = content.frame
     if not {*PREFERENCES} <= {*frame}:
         return content, _placed(content)
@@ -167,7 +167,7 @@ def _of_plugin(content: Named) -> _Read:
     open_ = frame[frame["preference"].isna()]
     judges = open_.get("judge", pd.Series("", open_.index)).fillna("").map(str)
     frame = frame.iloc[rows].reset_index(drop=True)
-    frame.attrs[SILENT] = 0  # signs, as in our own files
+    frame.attrs[SILENT] = 0  # preferences are signs, as in canonical files
     content = replace(content, frame=frame, origin=content.origin.of_rows(rows))
     table, origin = _placed(content)
     table.attrs |= _summed([{"refused": Counter(judges)}])
@@ -201,7 +201,7 @@ def _together(
 
 
 def _summed(counts: Iterable[Mapping[Any, Any]]) -> dict[str, Any]:
-    """Add up, over files, what votes say that is no preference."""
+    """Add up, over files, the counts of refused answers and of pairs judged bad."""
     refused: Counter[str] = Counter()
     for of_file in counts:
         refused.update(of_file.get("refused", {}))
@@ -211,7 +211,7 @@ def _summed(counts: Iterable[Mapping[Any, Any]]) -> dict[str, Any]:
 
 
 def _settled(preferences: pd.DataFrame) -> pd.DataFrame:
-    """Take the aspects that are asked for, and settle double votes, by `reading`."""
+    """Select aspects and settle double votes, as `reading` chose."""
     options = chosen()
     if options.aspects:
         column = preferences.get("aspect", pd.Series(None, preferences.index))
@@ -230,7 +230,7 @@ def _settled(preferences: pd.DataFrame) -> pd.DataFrame:
 
 
 def _placed(content: Named | Regular) -> tuple[pd.DataFrame, Origin]:
-    """Make a canonical table of a file or table, and say where its rows came from."""
+    """Make a canonical table of a file or table, with the origin of its rows."""
     if checked := isinstance(content, Regular):
         content = Named(content.frame.to_pandas(), content.origin)
     frame, origin, counts = content.frame, content.origin, {}
@@ -265,9 +265,9 @@ def _placed(content: Named | Regular) -> tuple[pd.DataFrame, Origin]:
 
 
 def _was_read(content: Named) -> bool:
-    """Return whether a table is as `read_preferences` returns it, which marks it.
+    """Return whether `read_preferences`, which marks its results, returned a table.
 
-    What is named of columns that it has no more is of what it was read from.
+    Names of columns that such a table lacks were meant for the file behind it.
     """
     frame, named = content.frame, {*chosen().columns.values()} - {"-", "*"}
     if SILENT in frame.attrs:
@@ -278,21 +278,21 @@ def _was_read(content: Named) -> bool:
 
 
 def _is_ours(frame: pd.DataFrame) -> bool:
-    """Return whether a table in memory has our columns alone, with signs as numbers."""
+    """Return whether a table in memory has only canonical columns and numeric signs."""
     names = {*map(str, frame.columns)}
     ours = {*PREFERENCES} <= names <= {*PREFERENCES, *_OPTIONAL, *_covariates()}
     return ours and pd.api.types.is_numeric_dtype(frame["preference"])
 
 
 def _covariates() -> list[str]:
-    """List the columns of covariates that are read, of both sides."""
+    """List the columns of the chosen covariates, for both sides."""
     names = chosen().covariates
     both = (*names, *(f"other_{name}" for name in names))
     return [name for name in both if name not in (*PREFERENCES, *_OPTIONAL)]
 
 
 def _tell_options(content: Named) -> None:
-    """Warn that a file without a header has nothing that options could be of."""
+    """Warn that options for columns do not apply to a file without a header."""
     options = chosen()
     columns = {**options.columns}
     if columns.get("first") in ("doc_id", "other_doc_id"):
@@ -310,10 +310,10 @@ def _tell_options(content: Named) -> None:
 
 
 def _times(column: pd.Series, origin: Origin) -> np.ndarray:
-    """Read when judgments were made: numbers, or dates as ISO 8601; NaN if not known.
+    """Read the times of judgments: numbers or ISO 8601 dates; NaN if unknown.
 
     Raises:
-        DataError: a cell is neither.
+        DataError: a cell is neither a number nor a date.
     """
     values, cells = lenient_numbers(column), column.tolist()
     empty = column.isna().to_numpy() | np.array([c == "" for c in cells], bool)
@@ -346,7 +346,7 @@ def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     """Select the columns, and check ids and numbers."""
     optional = (*_OPTIONAL, *_covariates())
     table = keyed(frame, origin, PREFERENCES[:2], PREFERENCES[2:], optional)
-    # One file may name judges, and another one not; a document may be judged bad.
+    # Some files name no judges, and a document judged bad has no other document.
     for name in ("other_doc_id", *({"judge", "first", "aspect"} & {*table})):
         table[name] = ids(table[name], origin, empty=True)
     table["preference"] = numbers(table["preference"], "preference", origin)

@@ -39,30 +39,30 @@ from pgcjax.io.votes.words import (
 from pgcjax.later import pd
 
 ONE_SET = "comparisons"
-"""The query of a table without one: all its rows are one set of comparisons."""
+"""The query of a table without queries: all its rows are one set of comparisons."""
 _TAKEN = ("query_id", "judge", "aspect", "weight", "seconds", "time")
 _LENGTHS = {"length_a": "length", "length_b": "other_length"}
-_MOST_KEYS = 20  # of objects whose keys are columns; of more, keys are data
+_MOST_KEYS = 20  # objects with more keys have data as keys, no columns
 
 
 def lay_out(
     frame: pd.DataFrame, origin: Origin, *, signed: bool = False
 ) -> tuple[pd.DataFrame, Origin] | None:
-    """Make canonical preferences of a table of votes, as `reading` says.
+    """Make canonical preferences of a table of votes, with the settings of `reading`.
 
     Args:
-        frame: the table.
-        origin: of its rows.
-        signed: whether pgcjax wrote it: then `preference` is a sign, whatever its size.
+        frame: The table.
+        origin: Origin of its rows.
+        signed: Whether pgcjax wrote it; then `preference` is a sign, whatever its size.
 
     Returns:
-        Canonical columns, not checked yet, and where each row came from; None if no
-        columns are the two sides of a comparison: it is no such table. `attrs` has
-        `refused`, how many votes of each judge, "" for none, give no answer, and
-        `both_bad`, how many ties say that both are bad.
+        Canonical columns, not checked yet, and the origin of each row; None if no two
+        columns are the sides of a comparison. `attrs` has `refused`, the number of
+        votes without an answer for each judge ("" if unknown), and `both_bad`, the
+        number of ties that call both documents bad.
 
     Raises:
-        DataError: columns or cells leave open what they mean, or contradict each other.
+        DataError: columns or cells are ambiguous, or contradict each other.
     """
     if frame.empty:
         return None
@@ -104,7 +104,7 @@ class _Reader:
         self.both_bad = 0
 
     def rows(self) -> tuple[pd.DataFrame, Origin]:
-        """Read all votes, by row of the table, without those that say nothing."""
+        """Read all votes, in the order of the table, without those that say nothing."""
         table = pd.concat(self._parts(), ignore_index=True)
         table = table.sort_values("place", kind="stable", ignore_index=True)
         refused = (table["preference"] == NONE).to_numpy()
@@ -130,7 +130,7 @@ class _Reader:
         return table, replace(self.origin, places=table.pop("place").to_numpy())
 
     def _parts(self) -> list[pd.DataFrame]:
-        """Read all columns of answers, by the kind of answers that the layout has."""
+        """Read all columns of answers, with the method for the layout's kind."""
         roles, of = self.roles, self.roles.of
         answer = roles.layout.answer
         if answer == layouts.COUNTS:
@@ -139,7 +139,7 @@ class _Reader:
             each = roles.each or "aspect"
             wide = roles.wide.items()
             return [self._part(of | x).assign(**{each: name}) for name, x in wide]
-        if answer == layouts.ORDERS:  # answers name what was shown, not the columns
+        if answer == layouts.ORDERS:  # answers name positions, not columns
             words = Words(POSITIONS, (), roles.meant)
             pairs = (("a", "b"), ("length_a", "length_b"))
             both = [(c, f"other_{c}") for c in roles.covariates]
@@ -148,7 +148,7 @@ class _Reader:
             turned = of | {side: of[other] for side, other in swaps if other in of}
             orders = (of, "answer_a_first"), (turned, "answer_b_first")
             return [self._part(x | {"winner": x[role]}, words) for x, role in orders]
-        if answer == layouts.GAMES:  # answers name sides however they were shown
+        if answer == layouts.GAMES:  # answers name sides in either order
             words = replace(roles.words, families=())
             games = [
                 self._part(of | {"winner": of[game]}, words)
@@ -159,7 +159,7 @@ class _Reader:
         return [self._part(of)]
 
     def _counts(self) -> list[pd.DataFrame]:
-        """Read how often each side won, or which of several columns has the one 1."""
+        """Read the number of wins of each side, or the one column that has a 1."""
         of = {r: c for r, c in self.roles.of.items() if r not in ("wins_a", "wins_b")}
         columns = [self.roles.of["wins_a"], self.roles.of["wins_b"], *self.roles.ties]
         truth = [[TRUTH.get(normal(plain(c))) for c in self.frame[x]] for x in columns]
@@ -186,12 +186,12 @@ class _Reader:
             if flags
             else "Remove the row.",
         )
-        one = flags or bool((total == 1).all())  # else several judgments of a row
+        one = flags or bool((total == 1).all())  # else a row has several judgments
         weighted = "weight" in of or not one
         if "weight" in of:
             counts = counts * lenient_numbers(self.frame[of["weight"]])
         votes = self._part(of)
-        if not one:  # of which nobody knows what was shown first
+        if not one:  # their first documents are unknown
             votes = votes.drop(columns="first", errors="ignore")
         parts = []
         for sign, count in ((A, counts[0]), (B, counts[1]), (TIE, counts[2:].sum(0))):
@@ -201,7 +201,7 @@ class _Reader:
         return [part for part in parts if len(part)]
 
     def _part(self, of: Mapping[str, str], words: Words | None = None) -> pd.DataFrame:
-        """Read one answer of each row, or each of a list of them."""
+        """Read one answer of each row, or all answers of a list."""
         roles = self.roles
         cells = {role: self.frame[column] for role, column in of.items()}
         cells, rows = exploded(cells, of, self.origin)
@@ -237,12 +237,12 @@ class _Reader:
     def _documents(
         self, cells: Mapping[str, pd.Series], of: Mapping[str, str], at: Origin
     ) -> tuple[pd.Series, pd.Series]:
-        """Read the ids of both; without another, a document was judged bad."""
+        """Read the ids of both documents; without the other, doc_id was judged bad."""
         a, b = cells["a"].rename(of["a"]), cells["b"].rename(of["b"])
         if self.roles.kind == CANONICAL:
             a, b = a.rename("doc_id"), b.rename("other_doc_id")
         if "preference" in of and not {"winner", "loser"} & {*of}:
-            return a, b  # which nothing is held against: they are checked at last
+            return a, b  # no answer names them: they are checked later
         bad = self.roles.kind == CANONICAL and "preference" in of
         return ids(a, at), ids(b, at, empty=bad)
 
@@ -254,7 +254,7 @@ class _Reader:
         words: Words,
         at: Origin,
     ) -> tuple[np.ndarray, bool]:
-        """Read who won, and whether that is by ids."""
+        """Read the sign of each vote, and whether answers are ids."""
         kind = self.roles.kind
         if "preference" in cells:
             sign = numbers(cells["preference"], "preference", at)
@@ -317,7 +317,7 @@ class _Reader:
         name: str,
         at: Origin,
     ) -> pd.Series:
-        """Read what was shown first, an id or a side; missing where it is not known."""
+        """Read the document shown first, an id or a side; missing if it is unknown."""
         if self.roles.kind != PLACED:
             return column  # ids alone, which are checked with the others
         two = docs[0].tolist(), docs[1].tolist()
@@ -363,7 +363,7 @@ def flattened(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _refuse_header(roles: Roles, origin: Origin) -> None:
-    """Refuse a row that names columns, as where two files were put together."""
+    """Refuse a row that names columns, as in two concatenated files."""
     frame = roles.frame
     columns = [roles.of[r] for r in ("query_id", "a", "b") if r in roles.of]
     if len(columns) < 3:
@@ -389,10 +389,11 @@ def _is_list(cell: object) -> bool:
 def exploded(
     cells: dict[str, pd.Series], of: Mapping[str, str], origin: Origin
 ) -> tuple[dict[str, pd.Series], np.ndarray]:
-    """Make a row of each vote in lists of votes, and number the row it came from.
+    """Make a row of each vote in lists of votes; return the number of its old row.
 
     Raises:
-        DataError: lists of one row differ in length, or others than votes are lists.
+        DataError: lists of one row differ in length, or a column without votes has
+            lists.
     """
     lists = [
         role
@@ -401,7 +402,7 @@ def exploded(
     ]
     saying = [role for role in lists if role in SAYING]
     if "judge" in lists and not saying:
-        # One answer of several judges, as of gold labels: no single one's.
+        # Several judges gave one answer, such as a gold label: it has no single judge.
         cells = {role: c for role, c in cells.items() if role != "judge"}
         lists.remove("judge")
     if not lists:

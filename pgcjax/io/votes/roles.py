@@ -1,8 +1,8 @@
 """Layout of a table of votes, and roles of its columns.
 
-Columns get roles by their names, or by what the user said. The layout is the one that
-has all roles that say who won. A column that is left and may bear on the outcome all
-the same is refused, with the line that says what it is.
+Columns get roles from their names, or from the user. The layout is the one that has all
+roles that say who won. A remaining column that may bear on the outcome is refused, with
+the option that gives it a role.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from pgcjax.io.votes.words import ACCEPTED, NONE, A, B, Words, normal, plain
 from pgcjax.later import pd
 
 NOTHING, EACH = "-", "*"
-_TEXT = 30  # characters from which cells are text that somebody wrote, and no answers
-_FEW = 8  # words that a column of answers may have, at least
+_TEXT = 30  # characters; longer cells are written text, and no answers
+_FEW = 8  # most distinct cells of a column that may hold answers
 _GAMES = {"g1_winner", "g2_winner", "turn"}
 _MT_BENCH = {"question_id", "model_a", "model_b", "winner", "judge", "turn"}
 _MT_BENCH |= {"conversation_a", "conversation_b"}
 _FAMILIES = ("winner", "p_a", "p_b", "p_tie")
-"""Roles that may name the end of several columns, one for each aspect or judge."""
+"""Roles for which users may name the end of several columns: of aspects or judges."""
 
 
 @dataclass
@@ -36,19 +36,19 @@ class Roles:
     """Roles of the columns of a table.
 
     Attributes:
-        header: its columns by their names, and what the user named.
-        frame: the table.
-        kind: of its sides.
-        ends: what tells the names of both sides apart.
-        of: the column of each role; `a` and `b` are the two documents.
-        meant: what the user said of the words of answers.
-        layout: that it has.
-        wide: aspects or judges that are columns: for each, its columns by role.
-        ties: columns that say that it is a tie, beside wins_a and wins_b.
-        orders: columns that may say what was shown first, and that nothing settles.
-        margins: columns of numbers that may say by how much the winner, or side a, won.
-        unread: columns that say who won, too, and are left aside.
-        covariates: roles of columns that `reading` names, which are read as they are.
+        header: Columns by their names, and those that the user named.
+        frame: The table.
+        kind: Kind of the sides.
+        ends: Words in which the names of both sides differ.
+        of: Column of each role; `a` and `b` are the two documents.
+        meant: Signs of the words of answers that the user named.
+        layout: Layout of the table.
+        wide: Aspects or judges that have their own columns: for each, columns by role.
+        ties: Columns that mark ties, beside wins_a and wins_b.
+        orders: Columns that may name the document shown first, without a clear meaning.
+        margins: Columns of numbers that may be the margin of the winner, or of side a.
+        unread: Columns that also say who won, and are ignored.
+        covariates: Roles of columns that `reading` names, which are read unchanged.
     """
 
     header: Header
@@ -67,13 +67,13 @@ class Roles:
 
     @property
     def each(self) -> str:
-        """The role of which each column of answers is one, if the user said so."""
+        """The role of all columns of answers, if the user said so."""
         named = self.header.named
         return next((r for r in ("aspect", "judge") if named.get(r) == EACH), "")
 
     @property
     def named_answers(self) -> set[str]:
-        """Roles that say who won, and that the user named."""
+        """Roles that the user named and that say who won."""
         return {*self.header.named} & layouts.SAYING - {"tie"}
 
     @property
@@ -95,20 +95,20 @@ def find_roles(
     meant: Mapping[str, float],
     where: str,
 ) -> Roles | None:
-    """Find the one layout of a table, and what its columns are for.
+    """Find the one layout of a table, and the roles of its columns.
 
     Args:
-        frame: the table.
-        named: column of roles that the user named; `-` for none.
-        meant: what the user said of the words of answers.
-        where: the table, for messages.
+        frame: The table.
+        named: Column of each role that the user named; `-` for none.
+        meant: Signs of the words of answers that the user named.
+        where: The table, for messages.
 
     Returns:
-        The roles; None if no columns are two sides: it is no such table.
+        The roles; None if no two columns are sides, so this is no table of votes.
 
     Raises:
-        DataError: a column is not there, may be for several things, or may change what
-            others mean and no layout claims it. UsageError: roles do not go together.
+        DataError: a column is missing, may have several roles, or has none and may
+            change the meaning of others. UsageError: roles exclude each other.
     """
     header = Header(frame.columns, where, named)
     of, families = _named(header)
@@ -150,7 +150,7 @@ def _named(header: Header) -> tuple[dict[str, str], dict[str, str]]:
         if name in (NOTHING, EACH):
             continue
         if (column := header.get(name)) is None and role == "first":
-            pair = header.canonical()  # perhaps a side, by its canonical name
+            pair = header.canonical()  # a side may have its canonical name
             if pair and name in ("doc_id", "other_doc_id"):
                 column = pair.columns[name == "other_doc_id"]
         if column is not None:
@@ -174,9 +174,9 @@ def _sides(header: Header, of: dict[str, str]) -> tuple[Pair, str] | None:
     if "a" in of:
         both, ends = (of["a"], of["b"]), ("a", "b")
         for pair in header.pairs():
-            if pair.columns == both:  # if by result: nobody knows what was shown first
+            if pair.columns == both:  # sides by result hide the order
                 ends = pair.ends
-            elif pair.columns == both[::-1]:  # then no word for a side is sure
+            elif pair.columns == both[::-1]:  # then words for sides are ambiguous
                 ends = pair.ends[1], pair.ends[0]
         ours = header.canonical()
         kind = CANONICAL if ours and ours.columns == both else PLACED
@@ -186,9 +186,9 @@ def _sides(header: Header, of: dict[str, str]) -> tuple[Pair, str] | None:
     sides = [s for s in header.sides() if s[0].stem not in no_sides]
     free = [s for s in sides if not {*s[0].columns} & taken]
     if len(free) > 1 and any(kind != WON for _, kind in free):
-        # Winner and loser are answers where two documents stand beside them.
+        # Beside two documents, winner and loser are answers.
         free = [s for s in free if s[0].ends != ("winner", "loser")] or free
-    if len(free) > 1:  # winner_model_a and winner_model_b say which sides they are of
+    if len(free) > 1:  # winner_model_a and winner_model_b name their sides
         answers = {w[1:] for w in header.words.values() if w[:1] == ("winner",)}
         of_answers = [
             s for s in free if all(header.words[c] in answers for c in s[0].columns)
@@ -230,13 +230,13 @@ def _beside(roles: Roles) -> None:
         cells = lenient_numbers(roles.frame[of["tie"]])
         few = 1.1 * len({*cells.tolist()}) >= len(cells)
         if (cells >= 1).all() and cells.max() > 1 and few:
-            of["number"] = of.pop("tie")  # as `next` writes it: which draw it was
+            of["number"] = of.pop("tie")  # `next` writes it as the number of the draw
     if roles.kind == CANONICAL:
         of |= {x: x for x in ("length", "other_length") if header.get(x) == x}
 
 
 def _turns(roles: Roles) -> None:
-    """Find the turn in files of MT-Bench, an aspect; elsewhere it may be a count."""
+    """Take the turn as an aspect in files of MT-Bench; elsewhere it may be a count."""
     columns = {*roles.header.columns}
     if "aspect" in {*roles.header.named, *roles.of}:
         return
@@ -246,7 +246,7 @@ def _turns(roles: Roles) -> None:
 
 
 def _query(roles: Roles) -> None:
-    """Find the column of the query; refuse several that group rows otherwise."""
+    """Find the column of the query; refuse several that group rows differently."""
     header = roles.header
     if "query_id" in header.named:
         return
@@ -281,7 +281,7 @@ def _query(roles: Roles) -> None:
 def _covariates(roles: Roles) -> None:
     """Find the columns of covariates: of both sides, or of the vote as a whole.
 
-    That of side a has the covariate's name as its role, that of the other `other_NAME`.
+    The role of side a's column is the covariate's name, that of side b's `other_NAME`.
     """
     header, of, ends = roles.header, roles.of, roles.ends
     before = {*of}
@@ -304,7 +304,7 @@ def _covariates(roles: Roles) -> None:
 
 
 def _of_each_side(roles: Roles) -> None:
-    """Find what columns say of each side: lengths, probabilities, wins, orders."""
+    """Find columns that describe each side: lengths, probabilities, wins, orders."""
     of, header, named = roles.of, roles.header, roles.named_answers
     for pair in header.pairs():
         if {*pair.columns} & {*of.values()} or pair.ends in layouts.RESULTS:
@@ -361,7 +361,7 @@ def _columns_of_votes(roles: Roles) -> None:
     last = [words[-1] for c in free if len(words := header.words[c]) > 1]
     columns = [word for word in last if word in layouts.WIDE]
     if not columns or len(columns) == 1 and roles.each:
-        return  # perhaps columns that hold nothing but answers
+        return  # `_bare` may find columns of answers
     ends = list(dict.fromkeys(columns))
     votes = [end for end in ends if end in ("vote", "votes")]
     if len(ends) > 1 and not votes:
@@ -380,7 +380,7 @@ def _columns_of_votes(roles: Roles) -> None:
 
 
 def _wide(roles: Roles, ends: Mapping[str, str]) -> None:
-    """Take columns such as `coverage_vote` and `depth_vote` for those of aspects."""
+    """Read columns such as `coverage_vote` and `depth_vote` as those of aspects."""
     wide: dict[str, dict[str, str]] = {}
     for role, end in ends.items():
         for name, column in roles.header.family(end).items():
@@ -430,7 +430,7 @@ def _layouts(roles: Roles) -> str:
 
 
 def _bare(roles: Roles) -> list[str]:
-    """List the columns without a role that hold nothing but answers."""
+    """List the columns without a role that hold only answers."""
     words, columns = roles.words, []
     for name in dict.fromkeys(roles.free()):
         signs = {words.sign(normal(plain(cell))) for cell in roles.frame[name].tolist()}
@@ -441,12 +441,12 @@ def _bare(roles: Roles) -> list[str]:
 
 
 def _no_answer(roles: Roles, columns: Sequence[str], names: Sequence[str]) -> DataError:
-    """Refuse a table that does not surely say who won.
+    """Return the error of a table without a column that certainly says who won.
 
     Args:
-        roles: of its columns.
-        columns: those that perhaps do.
-        names: what each of them is perhaps of: an aspect, a judge or an order.
+        roles: Roles of its columns.
+        columns: Columns that may say who won.
+        names: The possible aspect, judge or order of each of these columns.
     """
     options = roles.header.options
     if len(columns) > 1:
@@ -480,7 +480,7 @@ def _no_answer(roles: Roles, columns: Sequence[str], names: Sequence[str]) -> Da
 
 
 def _refuse_rest(roles: Roles) -> None:
-    """Refuse columns that may bear on the outcome, and that nothing claims."""
+    """Refuse columns that may bear on the outcome and have no role."""
     header, of = roles.header, roles.of
     free, named = roles.free(), roles.named_answers
     stems = {
@@ -493,7 +493,7 @@ def _refuse_rest(roles: Roles) -> None:
     if {"confidence", "probability", "p_a"} & {*of}:
         settled.add("probability")
     doubts: dict[str, str] = {}
-    # An aspect may be that of being worse.
+    # The column of aspects may name one that asks for the worse document.
     for column in (*free, *(of[r] for r in ("aspect",) if r in of)):
         words = stems.get(column, header.words[column])
         if layouts.MARGIN.fits(words) and not named:
@@ -510,7 +510,7 @@ def _refuse_rest(roles: Roles) -> None:
 
 
 def _bearing(roles: Roles, column: str, words: tuple[str, ...]) -> str:
-    """Return the role that settles what a column bears on; "" if on nothing."""
+    """Return the role that a column needs; "" if it does not bear on the outcome."""
     if column.lower().startswith(layouts.CONTROLS):
         return ""
     side, (end, _) = roles.header.words[roles.of["a"]], roles.ends
@@ -525,14 +525,14 @@ def _bearing(roles: Roles, column: str, words: tuple[str, ...]) -> str:
 
 
 def _is_text(column: pd.Series) -> bool:
-    """Return whether cells are long: what somebody wrote, such as a judge's reasons."""
+    """Return whether cells are long texts, such as a judge's reasons."""
     cells = [c for c in column.tolist() if isinstance(c, str) and c]
     long = [len(cell) > _TEXT and " " in cell for cell in cells]
     return 2 * sum(long) > len(cells)
 
 
 def _asks(column: pd.Series) -> bool:
-    """Return whether all cells ask for better or worse ones, and some for the worse."""
+    """Return whether all cells ask for better or worse documents, some for worse."""
     if column.dtype != object and not pd.api.types.is_string_dtype(column.dtype):
         return False
     cells: set[str] = set()
@@ -547,7 +547,7 @@ def _asks(column: pd.Series) -> bool:
 
 
 def _doubt(roles: Roles, doubts: Mapping[str, str]) -> DataError:
-    """Refuse a table for what columns may mean, with a line that settles all."""
+    """Return the error of ambiguous columns, with an option that gives all a role."""
     of, header = roles.of, roles.header
     sides = {"a": of["a"], "b": of["b"]}
     if roles.kind == WON:
@@ -559,7 +559,7 @@ def _doubt(roles: Roles, doubts: Mapping[str, str]) -> DataError:
     yes: dict[str, str] = {}
     no: dict[str, str] = {}
     for role, column in doubts.items():
-        if role in ("winner", "a"):  # whatever the column says, others count
+        if role in ("winner", "a"):  # the column is ignored, or replaces others
             yes |= answer if role == "winner" else sides
             no |= answer if role == "winner" else sides
         else:

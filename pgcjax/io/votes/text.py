@@ -1,7 +1,7 @@
-"""Preference judgments in columns without a header: what fits each format, and how.
+"""Preference judgments in columns without a header: recognition of formats, parsing.
 
-Files are split by polars where they are regular, and line by line where not; what is
-said of their columns here is the same.
+Polars splits regular files, Python splits others line by line; the columns of both are
+parsed here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pgcjax.io.votes.layouts import is_header, names_query
 from pgcjax.later import pd
 
 SILENT = "silent"
-"""Mark in `attrs` of tables that `read_preferences` made: they are read already."""
+"""Key in `attrs` that marks tables as results of `read_preferences`."""
 Misfit = tuple[int, str] | None
 
 
@@ -42,11 +42,11 @@ class Format:
     """A format of preference judgments without a header.
 
     Attributes:
-        name: what a user calls it.
-        layout: the columns, for messages.
-        misfit: returns the first row that cannot be of this format, and why, or None.
-        parse: returns canonical columns, and the row of each judgment if that changed.
-        doubt: returns why rows that fit may be something else all the same, or "".
+        name: Name of the format for users.
+        layout: The columns, for messages.
+        misfit: Returns the first row that does not fit, and the reason; or None.
+        parse: Returns canonical columns, and each judgment's row if rows changed.
+        doubt: Returns why rows that fit may still be something else, or "".
     """
 
     name: str
@@ -62,10 +62,10 @@ class Format:
 
 
 def parse_fields(data: bytes, format: str) -> pl.DataFrame | None:
-    """Split a regular file into columns of text; None of any other file."""
+    """Split a regular file into columns of text; return None for other files."""
     widths = [f.width for f in FORMATS.values() if format in ("auto", f.name)]
     frame = table(data, {n: {str(i): TEXT for i in range(n)} for n in widths})
-    # A header of ours is refused where lines are split one by one.
+    # The reader that splits line by line refuses a canonical header.
     return None if frame is None or all(map(known_column, frame.row(0))) else frame
 
 
@@ -73,7 +73,7 @@ def read_text(content: Columns | Regular, format: str) -> Named | Regular:
     """Read a file without a header by its format, given or recognised.
 
     Raises:
-        DataError: rows fit no format, or several, or not the one that was given.
+        DataError: rows fit no format, or several, or not the given one.
     """
     frame, origin = _usual_rows(content)
     _refuse_header(frame, origin)
@@ -107,7 +107,7 @@ def read_text(content: Columns | Regular, format: str) -> Named | Regular:
 
 
 def _usual_rows(content: Columns | Regular) -> tuple[pl.DataFrame, Origin]:
-    """Return the rows that have as many fields as most, and where they came from."""
+    """Return the rows with the most frequent number of fields, and their origin."""
     if isinstance(content, Regular):
         return content.frame, content.origin
     widths = [len(row) for row in content.rows]
@@ -123,7 +123,7 @@ def _text(frame: pl.DataFrame, i: int) -> str:
 
 
 def _refuse_header(frame: pl.DataFrame, origin: Origin) -> None:
-    """Refuse a line that names columns: which of them won, no format says."""
+    """Refuse a line that names columns, because formats have none that says who won."""
     query = frame["0"]
     names = [q for q in query.unique().to_list() if names_query(q)]
     for i in query.is_in(names).arg_true().to_list() if names else ():
@@ -166,7 +166,7 @@ def _recognise(frame: pl.DataFrame, origin: Origin) -> Format:
             where=origin.at(0),
             mend=f"Formats: {layouts}; or a table with a header.",
         )
-    # The format that fits furthest is most likely meant: point at its line.
+    # The format that fits the most lines is most likely: report its misfit.
     furthest = sorted(misfits.items(), key=lambda item: item[1][0], reverse=True)
     worst = furthest[0][1][0]
     reasons = [
@@ -195,12 +195,12 @@ def _luo(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, None]:
     return _pairs(*frame, pl.repeat(1.0, len(frame), eager=True)), None
 
 
-# A number as programs write scores: 007 and 1_0 are not.
+# Numbers in the forms that programs write: not 007 or 1_0.
 _SCORE = r"^[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$"
 
 
 def _luo_doubt(frame: pl.DataFrame) -> str:
-    """Return which losers look like scores, and not like winners."""
+    """Return a reason for doubt if losers look like scores, and not like winners."""
     _, winner, loser = frame
     if not loser.str.contains(_SCORE).all():
         return ""
@@ -228,7 +228,7 @@ _JELSAS = {"-2": -1.0, "-1": 1.0, "0": 0.0, "1": -1.0, "2": -1.0}
 
 def _jelsas_misfit(frame: pl.DataFrame) -> Misfit:
     _, a, b, label = frame
-    # BAD is said of one document; the other place holds NA, which is no id there.
+    # If one document is bad, the other field holds NA, which is no id there.
     void = ((a == "NA") != (label == "2")) | ((b == "NA") != (label == "-2"))
     misfits = (
         _first(~label.is_in(list(_JELSAS)), "the fourth is not -2, -1, 0, 1 or 2"),
@@ -257,7 +257,7 @@ def _level_misfit(frame: pl.DataFrame) -> Misfit:
     def is_level(cell: str) -> bool:
         return 0 <= lenient_number(cell) < math.inf
 
-    if not is_level(level[0]):  # ids, most likely, of which there may be many
+    if not is_level(level[0]):  # probably ids, of which there may be many
         return 0, reason
     odd = [cell for cell in level.unique().to_list() if not is_level(cell)]
     return _first(level.is_in(odd), reason) if odd else None
@@ -265,7 +265,8 @@ def _level_misfit(frame: pl.DataFrame) -> Misfit:
 
 def _trec_prefs_misfit(frame: pl.DataFrame) -> Misfit:
     _, group, subgroup, doc, last = frame
-    # Clarke's columns and one more: the best is no document of subgroups, nor a level.
+    # If the last field repeats another, the file has Clarke's format and one column
+    # more: the last field is the better document, and no level.
     repeats = (last == subgroup) | (last == doc)
     if ((doc == group) | (doc == subgroup)).all() or (
         repeats.all() and (last == doc).any()
@@ -276,8 +277,8 @@ def _trec_prefs_misfit(frame: pl.DataFrame) -> Misfit:
 
 def _qrels_prefs_misfit(frame: pl.DataFrame) -> Misfit:
     _, a, b, last = frame
-    # Ids may be whole numbers, as in MS MARCO: then Clarke's best would be a level. But
-    # no level repeats now the column before it, now the one before that, line by line.
+    # Ids may be whole numbers, as in MS MARCO, so Clarke's best may look like a level.
+    # But only a best document repeats either column before it, and one in every line.
     first, second = last == a, last == b
     if (first != second).all() and first.any() and second.any():
         return 0, "the fourth repeats the second or third on every line"
@@ -285,15 +286,16 @@ def _qrels_prefs_misfit(frame: pl.DataFrame) -> Misfit:
 
 
 def _trec_prefs(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, np.ndarray]:
-    """Turn levels into pairs, as trec_eval's `get_prefs.c` describes them.
+    """Convert levels to pairs, as trec_eval's `get_prefs.c` describes them.
 
-    Levels compare documents of one subgroup. What the subgroups of one judgment group
-    say together is transitive, counts once, and may not contradict itself. A group
-    that prefers nothing is kept as ties, for measures that count judges or queries.
+    Levels compare documents of one subgroup. The preferences of all subgroups of one
+    judgment group are transitive, count once, and may not contradict each other. A
+    group without preferences is kept as ties, for measures that count judges or
+    queries.
 
-    Of its second example, the comment there lists 4>1 and 4>2 but not 4>3, which
+    For the second example, the comment there lists 4>1 and 4>2 but not 4>3, which
     follows from 4>1 and 1>3. trec_eval itself counts such pairs (its test query
-    40.PA.tran has 24 preferences, 6 of them implied), and so does this.
+    40.PA.tran has 24 preferences, 6 of them implied), and so does this function.
     """
     query, group, subgroup, doc, level = (column.to_list() for column in frame)
     same = pd.DataFrame({"query": query, "group": group, "subgroup": subgroup})
@@ -343,7 +345,7 @@ def _above(
     doc: Sequence[str],
     level: Sequence[str | float],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find which document is above which by all subgroups, and what contradicts it."""
+    """Find which documents are above others by all subgroups, and contradictions."""
     above = np.zeros((len(vertex), len(vertex)), bool)
     tied = above.copy()
     for rows in subgroups.values():
@@ -354,14 +356,14 @@ def _above(
     if len(subgroups) < 2:
         return above, np.zeros((0, 2), int)
     above = transitive_closure(above)
-    np.fill_diagonal(above, False)  # a cycle shows in its pairs
+    np.fill_diagonal(above, False)  # pairs show a cycle
     return above, np.argwhere(above & (above.T | tied))
 
 
 def _chain(
     vertex: dict[str, int], subgroups: dict[str, list[int]], doc: Sequence
 ) -> tuple[list[int], list[int]]:
-    """Tie the documents of each subgroup, all equal, one to the next."""
+    """Tie each document of a subgroup of equal documents to the next."""
     ties: dict[tuple[int, int], None] = {}
     for rows in subgroups.values():
         equal = sorted({vertex[doc[i]] for i in rows})

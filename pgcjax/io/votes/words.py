@@ -14,10 +14,10 @@ from pgcjax.errors import UsageError
 from pgcjax.io.votes.layouts import FILL, NOUNS, ROLES, TIES, tokens
 
 A, TIE, B, NONE = 1.0, 0.0, -1.0, np.inf
-"""Signs of a vote, as of a preference; `NONE` is a judge who gave no answer."""
-_SHORT_TIE = 4  # words that may say a tie; a longer text is a judge's reasons
+"""Signs of votes, like those of preferences; `NONE` means that there is no answer."""
+_SHORT_TIE = 4  # most words of a tie; a longer text is a judge's reasons
 OTHERS = "*"
-"""Wildcard for all words that a user does not name."""
+"""Wildcard for all words that the user does not name."""
 
 
 def _listed(text: str) -> set[str]:
@@ -62,9 +62,9 @@ ACCEPTED = {
     ("left", "right"): ("hands",),
     ("first", "second"): ("order", "numbers"),
 }
-"""The words for two sides by what tells the names of their columns apart."""
+"""Families of words for two sides, by the words in which their columns differ."""
 POSITIONS = ("numbers", "hands", "order")
-"""The words for what was shown first, and for what was shown second."""
+"""Families of words for the document shown first, and for the one shown second."""
 
 _NOUN = "|".join(sorted(NOUNS | {"choice"}, key=len, reverse=True))
 _END = "a|b|0|1|2|left|right|first|second|1st|2nd|l|r"
@@ -82,12 +82,12 @@ _VERSUS = re.compile(
     + _SIDE.replace("?P<end>", "?P<other>")
 )
 _OTHER_DIGIT = re.compile("[3-9]").search
-"""Finds a digit that no word for a side, a tie or no answer has, but most ids have."""
+"""Finds a digit that most ids have, and no word for a side, a tie or no answer has."""
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII)
 
 
 def plain(cell: object) -> str:
-    """Write a cell as text, a whole number without decimals; "" if nothing is there."""
+    """Write a cell as text, a whole number without decimals; "" if it is empty."""
     if cell is None or (isinstance(cell, (float, np.floating)) and isnan(cell)):
         return ""
     if isinstance(cell, (float, np.floating)) and isfinite(cell) and cell == int(cell):
@@ -102,7 +102,7 @@ def normal(text: str) -> str:
     text = text.strip().lower()
     if re.fullmatch(r"[-+]?\d+(\.0*)?", text, re.ASCII):
         return str(int(float(text)))
-    if text == "[[c]]":  # a tie, as judges of MT-Bench say it
+    if text == "[[c]]":  # a tie in MT-Bench
         return "tie"
     bare = re.sub(r"[\[\](){}\"'*`]+", " ", text)
     bare = re.sub(r"(?<=[^\W_])[-_]+(?=[^\W_])", " ", bare)
@@ -111,7 +111,7 @@ def normal(text: str) -> str:
 
 
 def sides(word: str) -> Mapping[str, float]:
-    """Read a normal word as a side, in each family of words that it may be of."""
+    """Read a normal word as a side, in each family of words that has it."""
     return {} if _OTHER_DIGIT(word) else _sides(word)
 
 
@@ -139,9 +139,9 @@ class Words:
     """The words for two sides.
 
     Attributes:
-        families: of words, as `sides` names them.
-        columns: names of the two columns, which are words, too.
-        meant: what the user said of words.
+        families: Families of words, by their names in `sides`.
+        columns: Names of the two columns, which are words, too.
+        meant: Signs of words that the user named.
     """
 
     families: Sequence[str]
@@ -161,18 +161,18 @@ class Words:
         }
 
     def normal(self, texts: Iterable[str], taken: Container[str]) -> list[str]:
-        """Write cells as words; known ids stay as they are where they can be none."""
+        """Write cells as words, but leave ids in `taken` that cannot be words."""
         if any(map(_OTHER_DIGIT, (*self.meant, *self.names))):
             taken = ()
         return [t if t in taken and _OTHER_DIGIT(t) else normal(t) for t in texts]
 
     @property
     def given(self) -> bool:
-        """Whether the user said which words are sides: then no others are, nor ids."""
+        """Whether the user named the words for sides; then others and ids are none."""
         return bool({A, B} & {*self.meant.values()})
 
     def sign(self, word: str) -> float:
-        """Read a normal word; NaN if it is none of these."""
+        """Read a normal word; NaN if it is unknown."""
         if word in self.meant:
             return self.meant[word]
         if word == "":
@@ -190,7 +190,7 @@ class Words:
 def is_code(word: str) -> bool:
     """Return whether a word may be a code without a known meaning: `3`, `c`, `true`.
 
-    Nothing of the kind is taken for a judge who gave no answer.
+    Such words never count as no answer.
     """
     bare = len(word) <= 2 or word in ("true", "false", "yes", "no")
     named = tokens(word)
@@ -202,7 +202,7 @@ def parse_columns(text: str) -> dict[str, str]:
     """Read `winner=label,query_id=-` as the column of each role.
 
     Raises:
-        UsageError: it is no such list, or names a role that there is not.
+        UsageError: the text is no such list, or names an unknown role.
     """
     named: dict[str, str] = {}
     same = {"doc_id": "a", "other_doc_id": "b", "query": "query_id"}
@@ -222,7 +222,7 @@ def parse_answers(text: str) -> dict[str, float]:
     """Read `a=0,b=1,tie=2|3` as the sign of each word.
 
     Raises:
-        UsageError: it is no such list.
+        UsageError: the text is no such list.
     """
     signs = {"a": A, "b": B, "tie": TIE, "none": NONE}
     meant: dict[str, float] = {}
@@ -256,11 +256,11 @@ _MOST_SIGNED = 11  # points of a scale from one document to the other
 
 
 def guess_answers(words: Sequence[str], odd: Sequence[str] = ()) -> str:
-    """Write the options that may say what words mean, most likely ones first.
+    """Write possible options for the meaning of words, most likely ones first.
 
     Args:
-        words: all that are no known ties, and not empty.
-        odd: those of them that nothing is known of.
+        words: All words that are not empty and no known ties.
+        odd: The words with no known meaning.
 
     Returns:
         Options that can be pasted; "" if nothing is likely.
@@ -292,13 +292,13 @@ def guess_answers(words: Sequence[str], odd: Sequence[str] = ()) -> str:
 
 
 def _option(**meant: Sequence[str]) -> str:
-    """Write the option that says which words mean a, b, a tie or none."""
+    """Write the option with the words for a, b, a tie or no answer."""
     texts = [f"{name}={'|'.join(words)}" for name, words in meant.items() if words]
     return f"--answers '{','.join(texts)}'" if texts else ""
 
 
 def _by_sign(words: Sequence[str]) -> str:
-    """Write both options that read a few numbers, of both signs, as sides."""
+    """Write both options that read a few numbers, with both signs, as sides."""
     if len(words) > _MOST_SIGNED or not all(map(_NUMBER.fullmatch, words)):
         return ""
     above, below, tie = (
@@ -311,7 +311,7 @@ def _by_sign(words: Sequence[str]) -> str:
 
 
 def _opposites(words: Sequence[str], sign: float) -> list[str]:
-    """Return the words for the other side: `b` of `a`."""
+    """Return the words for the other side: `b` for `a`."""
     return [
         pair[sign == B]
         for word in words

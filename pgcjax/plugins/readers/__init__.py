@@ -1,4 +1,4 @@
-"""Readers of files that other tools write: a file each, with its `READER`.
+"""Readers of files that other tools write: each is a module with a `READER`.
 
-They are imported when no reader of io/ takes a file, or one of them is named.
+They are imported when no reader in io/ takes a file, or when the user names one.
 """

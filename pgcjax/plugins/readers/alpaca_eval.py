@@ -2,10 +2,10 @@
 
 `annotations.json` (github.com/tatsu-lab/alpaca_eval, results/MODEL/ANNOTATOR/):
 instruction, generator_1, generator_2, output_1, output_2, annotator, preference: 1 if
-output 1 is better, 2 if output 2 is, between them 1 + the probability that output 2 is
+output 1 is better, 2 if output 2 is, 1 + the probability that output 2 is better
 (weighted annotators), 1.5 or 0 for a tie. Documents are generators; lengths are
-characters of outputs. The tool draws the order of outputs and does not store it; the
-baseline against itself is no answer. leaderboard.csv has no preferences.
+characters of outputs. The tool draws the order of outputs and does not store it. A
+comparison of the baseline with itself is no answer. leaderboard.csv has no preferences.
 """
 
 from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, text_id

@@ -1,12 +1,12 @@
 """Arena-Hard-Auto: verdicts on a model and the baseline, shown in both orders.
 
 `model_judgment/JUDGE/MODEL.jsonl` (github.com/lmarena/arena-hard-auto, gen_judgment.py
-and show_result.py): question_id or uid, model, judge, games: in the first, A is the
-baseline and B the model; in the second, the reverse. Where no line names its baseline,
-it is called `baseline`, or in version 2, which has one for each category, `baseline of
-CATEGORY`. A>>B counts as A>B; as three votes, as show_result.py counts it, by `--reader
-arena-hard-weighted`. A game without a verdict is no answer; show_result.py leaves out
-the other game as well.
+and show_result.py): question_id or uid, model, judge, games. In the first game, A is
+the baseline and B the model; in the second, the reverse. A baseline without a name is
+called `baseline`, or in version 2, which has one per category, `baseline of CATEGORY`.
+A>>B counts as A>B; with `--reader arena-hard-weighted` it counts as three votes, as in
+show_result.py. A game without a verdict is no answer; show_result.py leaves out the
+other game as well.
 """
 
 from functools import partial
@@ -46,6 +46,6 @@ def _read(content: Content, strong: int) -> Rows:
 _CLAIM = keys("model judge games score")
 READER = (
     Reader("arena-hard", "preferences", _CLAIM, partial(_read, strong=1)),
-    # The same files, by name alone.
+    # This reader of the same files is used only if the user names it.
     Reader("arena-hard-weighted", "preferences", keys(), partial(_read, strong=3)),
 )

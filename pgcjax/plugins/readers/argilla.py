@@ -4,9 +4,10 @@ Records of argilla as JSON, `dataset.records.to_json()` (github.com/argilla-io/a
 argilla/src/argilla/records/_resource.py, `Record.to_dict`): `{id, fields, metadata,
 responses: {question: [{value, user_id}]}}`; or flat (`to_list(flatten=True)`), with
 `question.responses`, `.users` and `.status`. A ranking is a list of names, or of
-{value, rank}, where equal ranks are ties; a label is read as an answer of a table of
-votes. Where the metadata has the name of a field, its value, such as a model, is the
-document. The query is the record, the judge the user, the aspect the question.
+{value, rank}, where equal ranks are ties; a label is read as an answer in a table of
+votes. If the metadata has an entry with the name of a field, its value, such as a
+model, is the document. The query is the record, the judge the user, the aspect the
+question.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +19,7 @@ from pgcjax.io.votes.header import Header
 
 _RESPONSES = ".responses"
 _NESTED = keys("fields responses")
-_COUNTING = ("submitted", None)  # not those that are a draft, or discarded
+_COUNTING = ("submitted", None)  # and not draft or discarded
 
 
 def _claims(content: Content) -> bool:
@@ -26,7 +27,7 @@ def _claims(content: Content) -> bool:
 
 
 def _answers(record: Mapping[str, Any]) -> Iterator[tuple[str, Any, str, bool]]:
-    """Read the question and value of each answer, its user, and whether it counts."""
+    """Read question, value and user of each answer, and whether it counts."""
     for question, answers in (record.get("responses") or {}).items():
         for answer in answers:
             counts = answer.get("status") in _COUNTING
@@ -39,7 +40,7 @@ def _answers(record: Mapping[str, Any]) -> Iterator[tuple[str, Any, str, bool]]:
 
 
 def _ranks(value: Any) -> dict[str, int]:
-    """Read the rank of each document; none if the value is no ranking."""
+    """Read the rank of each document; return {} if the value is no ranking."""
     if isinstance(value, dict) and "rank" in value:
         return dict(zip(value["value"], value["rank"], strict=True))
     if not isinstance(value, list):

@@ -2,10 +2,10 @@
 
 Lines of `PrefJudgeData`, as `pref_judge` of github.com/trec-auto-judge makes them:
 run_id, run_id2, query_id, passage_1, passage_2, better_passage (1, 2, or 0 where the
-answer could not be read), confidence, reasoning. The documents are runs. The judge asks
-each pair in one order, and adds a copy with both passages exchanged: a copy is no
-second judgment, and which of the two is the copy nobody knows, so what was shown first
-is not known.
+answer could not be read), confidence, reasoning. The documents are runs. The tool
+judges each pair in one order, and adds a copy with the passages exchanged. A copy is no
+second judgment, and cannot be distinguished from the original, so the document shown
+first is unknown.
 """
 
 from collections import Counter

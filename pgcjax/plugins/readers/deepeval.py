@@ -3,9 +3,9 @@
 Objects with `contestants` (names, or objects with a `name`, as `ArenaTestCase` has
 them), `winner` and the query as `query_id`, `name` or `input`
 (github.com/confident-ai/deepeval, deepeval/test_case/arena_test_case.py). ArenaGEval
-hides names and draws the order, so what was shown first is not known. What
-`compare(return_details=True)` returns has a winner for each test case, but no
-contestants: it is refused.
+hides names and draws the order, so the document shown first is unknown. The result of
+`compare(return_details=True)` is refused: it has a winner for each test case, but no
+contestants.
 """
 
 from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, text_id, wins

@@ -1,10 +1,10 @@
 """HH-RLHF: which of two continuations of a dialogue people chose.
 
 Lines of `chosen` and `rejected` transcripts (github.com/anthropics/hh-rlhf), which are
-equal up to some `Assistant:`. What is equal is the query, and the two rests are the
-documents. Short texts are their own ids; others begin with the text and end with a hash
-of it. Lengths are characters. What was shown first is not known; equal transcripts are
-no answer.
+equal up to some `Assistant:`. The equal part is the query, and the different parts are
+the documents. Short texts are their own ids; the id of a longer text is its beginning
+and a hash. Lengths are characters. The document shown first is unknown; equal
+transcripts are no answer.
 """
 
 from os.path import commonprefix

@@ -2,11 +2,11 @@
 
 Logs of inspect_ai as `.eval` archives (samples/ID_epoch_N.json) or `.json`
 (github.com/UKGovernmentBEIS/inspect_ai, src/inspect_ai/log/_log.py, `EvalSample`, and
-scorer/_metric.py, `Score`). The metadata of a sample or score name what was compared,
-such as model_a and model_b, and are read as a table of votes is. A score's value is the
-verdict, of the scorer; but where all values are grades (C, I, P, N or numbers) its
-answer is, of the model that was evaluated as a judge. The query is the id of the
-sample, unless one is named.
+scorer/_metric.py, `Score`). The metadata of a sample or score name the compared
+documents, such as model_a and model_b, and are read like a table of votes. A score's
+value is the verdict, and its scorer the judge; but if all values are grades (C, I, P, N
+or numbers), the score's answer is the verdict, and the evaluated model the judge. The
+query is the id of the sample, unless the metadata name one.
 """
 
 import json

@@ -3,10 +3,10 @@
 The JSON export: tasks with `data` and `annotations`, whose `result` has `type:
 pairwise`, `to_name: "LEFT,RIGHT"` and `value: {selected: left}`
 (labelstud.io/guide/task_format, labelstud.io/tags/pairwise). LEFT and RIGHT are names
-of tags; where fields of `data` have the same names, they hold the two documents, and
-else two fields have to be named. A choice in place of a selection, as for ties, is read
-as a word is. The judge is `completed_by`; skipped annotations are no answers. Other
-fields are read as those of a table of votes.
+of tags; fields of `data` with the same names hold the two documents, else the user has
+to name two fields. A choice instead of a selection, as for ties, is read as a word of
+an answer. The judge is `completed_by`; skipped annotations are no answers. Other fields
+are read like those of a table of votes.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, text_id
 
 
 def _answer(annotation: Mapping[str, Any]) -> tuple[str | None, list[str]]:
-    """Read which side was selected, and the names of both."""
+    """Read the selected side, and the names of both sides."""
     results = annotation["result"]
     for result in results:
         if result["type"] == "pairwise":
@@ -37,7 +37,7 @@ def _read(content: Content) -> Rows:
         )
     for data, annotation, selected, names in answers:
         by = annotation["completed_by"]
-        sides = names or sides  # of a choice, those of the answers before
+        sides = names or sides  # a choice has no names: take those of earlier answers
         fields = dict(data)
         if {*sides} <= {*fields}:
             two = (text_id(str(fields.pop(side))) for side in sides)

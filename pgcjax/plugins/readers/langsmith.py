@@ -1,13 +1,13 @@
 """LangSmith: scores that pairwise evaluators gave to the runs of experiments.
 
 Feedback as JSON (github.com/langchain-ai/langsmith-sdk, python/langsmith/schemas.py,
-`Feedback`, of `client.list_feedback`): key, score, run_id, session_id and, of
-comparisons, feedback_group_id, which the runs share that were compared; or what a
-pairwise evaluator returns, `{key, scores: {run: score}}` with an example_id
-(`ComparisonEvaluationResult`). The higher score is preferred, equal ones are a tie. A
+`Feedback`, from `client.list_feedback`): key, score, run_id, session_id and, for
+comparisons, feedback_group_id, which is equal for compared runs; or results of pairwise
+evaluators, `{key, scores: {run: score}}` with an example_id
+(`ComparisonEvaluationResult`). The higher score is preferred, equal scores are a tie. A
 document is the experiment (session_id), or else the run; the query is example_id, or
-else the group, which has one example; the judge is the key of the evaluator. What was
-shown first is not known.
+else the group, which has one example; the judge is the key of the evaluator. The
+document shown first is unknown.
 """
 
 from collections import defaultdict

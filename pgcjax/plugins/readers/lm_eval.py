@@ -3,7 +3,7 @@
 `samples_TASK_TIME.jsonl` of `--log_samples`
 (github.com/EleutherAI/lm-evaluation-harness, lm_eval/loggers/evaluation_tracker.py,
 `save_results_samples`): scores of one model, which no line names, on each document of a
-task. That is a table of scores, of one run.
+task. Such a file is a table of scores of one run.
 """
 
 from pgcjax.io.plugin_readers import Content, Reader, Rows, keys

@@ -3,11 +3,11 @@
 Dumps of battles as JSON or Parquet: `clean_battle_*.json` of the leaderboard's notebook
 (github.com/lm-sys/FastChat, docs/dataset_release.md), chatbot_arena_conversations, and
 arena-human-preference-100k and -140k (huggingface.co/lmarena-ai). Each battle is a
-query, by question_id or id; where there is neither, all are one set of comparisons.
-`tie (bothbad)` and `both_bad` are ties that say that both are bad. Model A was shown
-left. Lengths are tokens of all answers of a model, from conv_metadata; language and the
-counts of style control are columns of rows, beside the canonical ones. The flat table
-of arena-human-preference-55k is read without this reader.
+query, with question_id or id as its name; without both, all battles are one set of
+comparisons. `tie (bothbad)` and `both_bad` are ties between bad answers. Model A was
+shown left. Lengths are tokens of all answers of a model, from conv_metadata; rows also
+have columns for language and the counts of style control. The flat table of
+arena-human-preference-55k is read without this reader.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ _MARKS = ("anony", "conv_metadata", "evaluation_session_id")
 
 
 def _style(about: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Read how many headers, lists and bold words the answers of each side have."""
+    """Read the counts of headers, lists and bold words in the answers of each side."""
     for name in (f"{what}_count" for what in ("header", "list", "bold")):
         for side in "ab":
             count = about.get(f"{name}_{side}") or 0

@@ -4,8 +4,8 @@ mt_bench_human_judgments (huggingface.co/datasets/lmsys/mt_bench_human_judgments
 model_a, model_b, winner, judge, turn) and `gpt-4_pair.jsonl`
 (github.com/lm-sys/FastChat, fastchat/llm_judge/common.py, `play_a_match_pair`: model_1,
 model_2, and a winner of each of two games, the second with model_2 shown first). Both
-are read without this reader, too, the turn as an aspect, `turn 1`; it adds GPT-4 as the
-judge.
+are also read without this reader, with the turn as an aspect, `turn 1`; the reader adds
+GPT-4 as the judge.
 """
 
 from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
@@ -30,5 +30,5 @@ def _read(content: Content) -> Rows:
             yield shared | names | {"winner": row[game], "first": shown_first}
 
 
-# By name alone: what the table of layouts refuses is something else.
+# Used only if the user names it: the table of layouts reads all files of the tool.
 READER = Reader("mt-bench", "preferences", keys(), _read)

@@ -3,7 +3,7 @@
 `TASK_predictions.json` of `AbsTask._save_task_predictions`
 (github.com/embeddings-benchmark/mteb, mteb/abstasks/abstask.py): `{"mteb_model_meta":
 {model_name, revision}, SUBSET: {SPLIT: {query: {document: score}}}}`. The run is named
-by the model. Subsets and splits are read together where no query is in two of them.
+after the model. Subsets and splits are read together if no query is in two of them.
 """
 
 from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
@@ -14,7 +14,7 @@ _META = "mteb_model_meta"
 def _read(content: Content) -> Rows:
     predictions = content.json()
     model = predictions[_META]["model_name"]
-    name = {"run_id": model} if model else {}  # else that of the file
+    name = {"run_id": model} if model else {}  # else the name of the file
     places: dict[str, str] = {}
     for subset, splits in predictions.items():
         for split, queries in splits.items() if subset != _META else ():

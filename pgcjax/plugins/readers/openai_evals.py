@@ -1,10 +1,10 @@
 """OpenAI evals: which of several models a model-graded eval chose, sample by sample.
 
 Logs of `oaieval` (github.com/openai/evals, evals/record.py): a line `spec`, events of
-type `metrics` whose `choice` is what the grader said, a line `final_report`. The
-choices of modelgraded_spec `best` number the completions (choice_strings: from_n): 2 is
-the second of `completion_fns`. Choices of other evals (fact, closedqa, diversity,
-battle) grade answers, or compare prompts of one model, and are refused.
+type `metrics` with the grader's `choice`, a line `final_report`. The choices of
+modelgraded_spec `best` number the completions (choice_strings: from_n): 2 is the second
+of `completion_fns`. Choices of other evals (fact, closedqa, diversity, battle) grade
+answers, or compare prompts of one model, and are refused.
 """
 
 from typing import Any

@@ -2,9 +2,9 @@
 
 Experiments as JSON (github.com/Arize-ai/phoenix, src/phoenix/server/api/routers/v1/
 experiments.py, `get_experiment_json`): a list of runs with example_id, input, output,
-reference_output and annotations. A label says which answer is better; what was compared
-is named in the annotation's metadata, the output or the input, such as model_a and
-model_b, and is read as a table of votes is. The judge is the name of the annotation.
+reference_output and annotations. A label names the better answer. The annotation's
+metadata, the output or the input names the compared documents, such as model_a and
+model_b, and is read like a table of votes. The judge is the name of the annotation.
 Tables of `phoenix.evals` are read without this reader.
 """
 

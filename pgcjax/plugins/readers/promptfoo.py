@@ -2,11 +2,11 @@
 
 `promptfoo eval --output results.json` (github.com/promptfoo/promptfoo,
 src/types/index.ts, `EvaluateResult` and `GradingResult`): `results.results[]` with
-testIdx, promptIdx, provider and `gradingResult.componentResults[]`, of which that of
-`select-best` passes for one output of a test. It is preferred to each other one. A
-document is a provider, by its label or id; one that has several prompts is
-`provider#promptIdx`. The query is the number of the test, testIdx; the aspect
-the criterion. What was shown first is not known.
+testIdx, promptIdx, provider and `gradingResult.componentResults[]`, in which the
+component `select-best` passes for one output of a test. That output is preferred to all
+others. A document is the label or id of a provider, or `provider#promptIdx` if the
+provider has several prompts. The query is the number of the test, testIdx; the aspect
+is the criterion. The document shown first is unknown.
 """
 
 from collections import defaultdict
@@ -47,7 +47,7 @@ def _read(content: Content) -> Rows:
         )
     for (test, criterion), chosen in choices.items():
         best = [document for document, is_best in chosen.items() if is_best]
-        answered = len(best) == 1  # of a failed comparison, none passes
+        answered = len(best) == 1  # no output passes if the comparison failed
         first = best[0] if answered else next(iter(chosen))
         for row in wins(test, first, chosen, answered=answered):
             yield row | {"aspect": criterion}

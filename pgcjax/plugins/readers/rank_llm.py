@@ -3,7 +3,7 @@
 Results as JSON or JSONL (github.com/castorini/rank_llm, src/rank_llm/data.py,
 `DataWriter`): `{query: {text, qid}, candidates: [{docid, score, doc}]}`, best first.
 Invocation histories (`write_inference_invocations_history`) name passages by numbers,
-and the pairwise reranker keeps none: the documents that were compared are unknown.
+and the pairwise reranker writes none, so the compared documents are unknown.
 """
 
 from pgcjax.io.plugin_readers import Content, Reader, Rows, keys

@@ -1,13 +1,13 @@
 """UltraFeedback: ratings of completions by GPT-4, and pairs that were made of them.
 
 The original (huggingface.co/datasets/openbmb/UltraFeedback) has four completions of
-each instruction: grades, as qrels, of models; the grade is `fine-grained_score`, the
-mean of four ratings, as `overall_score` is known to be wrong of some. Pairs of it
-(HuggingFaceH4/ultrafeedback_binarized,
-argilla/ultrafeedback-binarized-preferences-cleaned) and others of their form have
-`chosen` and `rejected`, lists of messages: documents are the models, where they are
-named, or else the last messages, by their text; equal scores are a tie. Lengths are
-characters of last messages.
+each instruction. It is read as qrels of models; the grade is `fine-grained_score`, the
+mean of four ratings, because some values of `overall_score` are known to be wrong.
+Pairs made of it (HuggingFaceH4/ultrafeedback_binarized,
+argilla/ultrafeedback-binarized-preferences-cleaned) and files of their form have
+`chosen` and `rejected`, lists of messages. Documents are the models, if they are named,
+or else the texts of the last messages; equal scores are a tie. Lengths are characters
+of last messages.
 """
 
 from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, text_id
