@@ -80,7 +80,7 @@ def drawing() -> Iterator[None]:
         raise UsageError(NEEDED) from None
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        style: Any = matplotlib.rcParams  # its stubs accept literal names only
+        style: Any = matplotlib.rcParams  # stubs accept literal names only
         style.update(_FIXED)
         yield
 
