@@ -232,13 +232,14 @@ def _bounds_with_ties(
 
 
 def blocks(counts: Counts, unsettled: Open) -> Int64[np.ndarray, " n"]:
-    """Number the blocks of documents whose order in greedy PGC's ideal ranking is sure.
+    """Number blocks of documents whose order in greedy PGC's ideal ranking is certain.
 
-    Block A is above block B if all answers to pairs across prefer the document of A,
-    and each such pair has at least as many answers as the largest lead within B (now,
-    or 1 once an open pair is answered). Then the peel finds no sink in A while B has
-    documents, no source in B while A has, and the greatest outdegree - indegree in A.
-    So every answer to the open pairs leaves blocks in this order.
+    An edge between blocks is where all answers to pairs across it prefer the upper
+    document, and each such pair has at least as many answers as the largest lead among
+    documents below (now, or 1 once an open pair is answered). Then the peel finds no
+    sink above the edge while documents below are left, no source below while documents
+    above are left, and the greatest outdegree - indegree above. So every answer to the
+    open pairs leaves the blocks in this order.
 
     Args:
         counts: Number of preferences between all vertices.

@@ -74,7 +74,7 @@ def replayed_judge(
     bad: Collection[int],
     random: np.random.Generator,
 ) -> Judge:
-    """Make a judge of votes, each given once before any is given again.
+    """Make a judge that replays votes, each once before any is repeated.
 
     Args:
         votes: Votes on each pair, ids ascending: 1 for the first document, -1 for the

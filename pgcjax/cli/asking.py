@@ -281,7 +281,7 @@ def judge_(state: str, command: str, name: str | None, **limits: Any) -> None:
     """Let a program judge until all is decided; the same call goes on if it stopped.
 
     COMMAND, such as 'python judge.py', reads requests as JSON lines and writes answers.
-    Each answer is kept on disk as it comes.
+    Each answer is stored on disk at once.
     """
     tournament = _open(state)
     with ProgressDisplay() as progress:

@@ -286,7 +286,7 @@ def circular(
 ) -> None:
     """Test whether a judge favours runs that were made with it, beside people's scores.
 
-    Both files are scores of the same runs, as of evaluate. A lift is how far a run is
+    Both files have scores of the same runs, from evaluate. A lift is how far a run is
     above the line of the judge's scores of the other runs over people's.
     """
     from pgcjax.stats.circularity import circular as lifts

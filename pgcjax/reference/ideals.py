@@ -112,7 +112,7 @@ _METHODS = {
 }
 
 
-@lru_cache(maxsize=512)  # of all runs of a query
+@lru_cache(maxsize=512)  # shared by all runs of a query
 def _strengths(method: str, votes: frozenset[tuple[tuple[str, str], float]]):
     return _METHODS[method](dict(sorted(votes)))
 

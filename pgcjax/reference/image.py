@@ -12,7 +12,7 @@ from pgcjax.reference.rbo import rbo
 
 Grid = dict[str, tuple[int, int]]  # row and column of each image, from 0
 Order = str | Callable[["GridPlaces"], list[float]]  # a name, or a user's own distances
-Won = dict[tuple[str, str], int]  # of a pair: 1 the first is preferred, 0 tie, -1
+Won = dict[tuple[str, str], int]  # by pair: 1 if the first wins, 0 tie, -1
 
 
 @dataclass(frozen=True)

@@ -177,7 +177,7 @@ def prefs_pair(prefs: Prefs, run: list[str], kinds: list[str]) -> float:
     shares, rank = [], ranks_of(run)
     for a, b in sorted({(min(pair), max(pair)) for pair in prefs}):
         pair = Counter({p: prefs[p] for p in ((a, b), (b, a)) if prefs[p]})
-        order = sorted(rank.keys() & {a, b}, key=rank.__getitem__)  # all that counts
+        order = sorted(rank.keys() & {a, b}, key=rank.__getitem__)  # no others count
         if sum(prefs_counts(pair, order)["poss_" + kind] for kind in kinds):
             shares.append(prefs_share(pair, order, kinds))
     return sum(shares) / len(shares) if shares else 0.0

@@ -59,8 +59,8 @@ def rbo_of_ties(
 ) -> dict[str, float]:
     """Compare two rankings that have ties, and that may go on unseen.
 
-    The agreement at depth d is X / size, where X sums, over common documents, the
-    product of their shares in both rankings (`_shown`). RBO is the sum of (1 - p)
+    The agreement at depth d is X / size (`_size`), where X sums, over documents of
+    both rankings, the product of their shares (`_shown`). RBO is the sum of (1 - p)
     p^(d-1) X / size over all depths. The shorter ranking, of s documents, is extended
     by one untied document at each depth. For `min`, these are in no other ranking; for
     `max`, they are the documents of the longer ranking with the largest shares; for

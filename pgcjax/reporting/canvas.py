@@ -46,7 +46,7 @@ _FIXED: dict[str, Any] = {
     "text.parse_math": False,  # a run may be called "$5 off$"
     "svg.hashsalt": "pgcjax",
     "svg.fonttype": "none",  # letters as text: readers can search and copy it
-    "pdf.fonttype": 42,  # as publishers ask for
+    "pdf.fonttype": 42,  # as publishers require
     "pdf.compression": 6,
 }
 

@@ -23,7 +23,7 @@ DECIDERS = ["", "alone", "run", "doc id"]
 
 @dataclass(frozen=True)
 class Reasons:
-    """Explanations of some scores, and how to ask for the others.
+    """Explanations of some scores, and the command that explains others.
 
     Attributes:
         cells: `Explanation` of each score, by measure, run and query.
@@ -235,7 +235,7 @@ def _pairs(
         tables.append(one.table[one.table["difference"] != 0])
         at = measures.index(measure), number[one.run_id], number[run], place[query]
         pairs.append((*at, len(tables[-1])))
-    # Empty tables have no types, and would take those of the others away.
+    # Empty tables have no types, and would change those of the other tables.
     tables = [table for table in tables if len(table)] or tables[:1]
     return np.array(pairs, np.int32).reshape(-1, 5), pd.concat(tables)
 
