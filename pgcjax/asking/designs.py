@@ -1,4 +1,4 @@
-"""Designs of asking, each played with a judge of one query, or of several at once."""
+"""Designs of asking, each simulated with judges of one or several queries."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -239,7 +239,7 @@ def _play_all(
     over: str,
     progress: Progress | None,
 ) -> list[dict[str, Any]]:
-    """Play all designs with queries of each size: a row for each of them."""
+    """Play all designs with queries of each size; return a row for each."""
     parts = {
         n: [of_size] if over == "mean" else [[case] for case in of_size]
         for n, of_size in cases.items()

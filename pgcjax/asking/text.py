@@ -15,7 +15,7 @@ _OTHER = "name a file .csv, .tsv, .jsonl or .parquet"
 def write(
     table: pd.DataFrame, path: str, lines: Callable[[pd.DataFrame], list[str]]
 ) -> None:
-    """Write a table as its suffix says: .csv, .tsv, .jsonl, .parquet, or as lines.
+    """Write a table as .csv, .tsv, .jsonl or .parquet by its suffix, else as lines.
 
     The file holds the rows alone, so that any reader of its format can read it.
 

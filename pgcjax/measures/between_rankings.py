@@ -76,7 +76,7 @@ class BetweenRankings(Measure):
 
     @property
     def needs(self) -> frozenset[str]:
-        """Qrels, of intents where subtopics count."""
+        """Qrels, by intent where subtopics count."""
         return frozenset({"qrels" if self.subtopics == "none" else "intent_qrels"})
 
     def levels(self, judgments: Judgments) -> Levels:

@@ -42,7 +42,7 @@ class Persists(Measure):
 
 
 class UserModel(Graded):
-    """Gain per document of users who go on down a list by a model of them.
+    """Gain per document of users who go down a list as a model predicts.
 
     Attributes:
         model: Function of `reference.user_models` for the probability to go on.

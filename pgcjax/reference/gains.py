@@ -52,6 +52,6 @@ def of_qrels(gain: Gain, score: Score, case: Case) -> float:
 
 
 def judged(case: Case) -> list[bool]:
-    """Return whether each document of a run has a grade, of any height."""
+    """Return whether each document of a run has a grade of any value."""
     grades = rows.grades(case)
     return [doc in grades for doc in case.run]

@@ -1,4 +1,4 @@
-"""Measures of several intents, of one run and query, in plain Python."""
+"""Measures of several intents, for one run and query, in plain Python."""
 
 from collections.abc import Callable
 from fractions import Fraction
