@@ -1,6 +1,6 @@
 """Bounds of differences of scores that hold whatever the open answers will be.
 
-Arrays are of one query: a pair (i, j) stands for the answer that i is preferred to j.
+Arrays belong to one query; the pair (i, j) is the answer that i is preferred to j.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def asked_measure(text: Any, *, only: Sequence[str] = (*SHARES, "PGC")) -> Measu
     """Read the measure by which runs are compared.
 
     Raises:
-        UsageError: nothing is provable of it, or of one of its settings.
+        UsageError: the measure, or one of its settings, has no provable bounds.
     """
     measure = parse(text)
     if measure.name not in only:
@@ -48,15 +48,16 @@ def asked_measure(text: Any, *, only: Sequence[str] = (*SHARES, "PGC")) -> Measu
 
 
 class ComparedRuns(NamedTuple):
-    """Runs on a query, by a share of its preferences, and which of them are compared.
+    """Runs of a query, scored by a share of its preferences, and their comparisons.
 
-    The score of a run divides what preferences give it by what they could give.
+    A run's score is its credit, summed over preferences, divided by its room, likewise.
 
     Attributes:
-        credit: what the answer (i, j) gives: all that it could give, or nothing.
-        room: what it could give: the same of (j, i); 0 where the divisor is fixed.
-        fixed: the divisor, if it does not depend on the answers; else 0.
-        pairs: the two runs of each comparison.
+        credit: Value of the answer (i, j) for a run: its whole room, or 0.
+        room: Largest value of the answer, equal for (i, j) and (j, i); 0 where the
+            divisor is fixed.
+        fixed: Divisor, if it does not depend on the answers; else 0.
+        pairs: The two runs of each comparison.
     """
 
     credit: Float64[np.ndarray, "runs n n"]
@@ -68,7 +69,7 @@ class ComparedRuns(NamedTuple):
     def of(
         cls, measure: Measure, pool: Pool, pairs: Int[np.ndarray, "comparisons 2"]
     ) -> "ComparedRuns":
-        """Take a measure of `SHARES` apart by pair of documents, for each run."""
+        """Split a measure of `SHARES` into credit and room of pairs, for each run."""
         q = measure.parameters
         cut = inf if q["k"] is None else q["k"]
         ranks = np.where(pool.ranks < cut, pool.ranks, inf)
@@ -146,19 +147,19 @@ def implied_gain(stakes: Counts, above: Counts) -> Counts:
     """Add up the stakes of all pairs that an answer settles.
 
     `A > B` settles each open pair i > j where i is A or above it, and j is B or below:
-    (A, B) itself, the pairs of A, those of B, and the cross pairs. Two documents with
-    chains both ways are settled alone: from contradictions nothing follows.
+    (A, B) itself, pairs of A, pairs of B, and cross pairs. A pair of documents with
+    chains in both directions settles only itself: a contradiction implies nothing.
 
     Args:
-        stakes: of each pair that is open, in both places; else 0.
+        stakes: Stake of each open pair, at (i, j) and at (j, i); 0 for other pairs.
         above: 1 where a chain of preferences leads from the row's document to the
-            column's, or they are the same; without inference, the unit matrix.
+            column's, and on the diagonal; without inference, the unit matrix.
 
     Returns:
         Gain of the answer that the row's document is preferred to the column's.
 
-    Source: the gain of Carterette et al. 2008, 5.3, completed: as printed it leaves
-    the cross pairs out, and counts pairs again that are settled.
+    Source: the gain of Carterette et al. 2008, 5.3, completed: the printed one omits
+    the cross pairs, and counts settled pairs again.
     """
     both = above * above.T
     return both * stakes + (1 - both) * (above.T @ stakes @ above.T)
@@ -169,14 +170,14 @@ def share_bounds(
 ) -> Bounds:
     """Bound the score of the first run of each comparison less that of the second.
 
-    Each open pair gets the answer that helps the one run, or the other, regardless of
-    whether these answers agree with each other.
+    For each bound, every open pair gets the answer that is best for one of the two
+    runs, even if these answers contradict each other.
 
     Args:
-        compared: the runs.
-        counts: how many preferences there are.
-        unsettled: pairs that get an answer each, both ways.
-        may_tie: an answer may be a tie, or never come.
+        compared: Runs and their comparisons.
+        counts: Number of preferences for the row's document over the column's.
+        unsettled: Pairs that will get an answer each, both ways.
+        may_tie: Whether an answer may be a tie, or never come.
 
     Source: Carterette et al. 2008, 5.3, early stopping rule.
     """
@@ -194,13 +195,13 @@ def share_bounds(
 def _bounds_with_ties(
     compared: ComparedRuns, counts: Counts, unsettled: Open
 ) -> Bounds:
-    """Bound differences where answers may be ties, on which divisors depend.
+    """Bound differences where answers may be ties, so that divisors vary.
 
-    Where a score is C / M, and e is that by the answers so far, C / M = e + (sum over
-    answers to come of credit - e room) / M. For given divisors the sum is greatest with
-    the best answer to each pair; that greatest sum is convex in (1 / M, 1 / N), so no
-    divisors exceed all four extreme ones: now, and once every pair has an answer that
-    is no tie.
+    If a score is C / M, and e is the score from the answers so far, then C / M = e +
+    (sum of credit - e room over answers to come) / M. For fixed divisors M and N of the
+    two runs, the best answer to each pair maximizes the difference. This maximum is
+    convex in (1 / M, 1 / N), so it is greatest at one of the four extremes: each
+    divisor as it is now, or once every pair has an answer that is no tie.
     """
     first, second = np.nonzero(np.triu(unsettled))
     credit = np.stack([[c[first, second], c[second, first]] for c in compared.credit])
@@ -231,20 +232,21 @@ def _bounds_with_ties(
 
 
 def blocks(counts: Counts, unsettled: Open) -> Int64[np.ndarray, " n"]:
-    """Number blocks of documents that greedy PGC's ideal ranking keeps apart.
+    """Number blocks of documents whose order in greedy PGC's ideal ranking is certain.
 
-    A block is above the next if every pair across was answered, all for its document,
-    each at least as often as any two documents below outdo each other (by now, or once
-    they are answered: 1). Then the peel has no sink above while a document below is
-    left, no source below while one above is left, and one above has the greatest
-    outdegree - indegree. So every answer to the open pairs leaves blocks in this order.
+    An edge between blocks is where all answers to pairs across it prefer the upper
+    document, and each such pair has at least as many answers as the largest lead among
+    documents below (now, or 1 once an open pair is answered). Then the peel finds no
+    sink above the edge while documents below are left, no source below while documents
+    above are left, and the greatest outdegree - indegree above. So every answer to the
+    open pairs leaves the blocks in this order.
 
     Args:
-        counts: how many preferences there are, of all vertices.
-        unsettled: pairs that get an answer each that is no tie, both ways.
+        counts: Number of preferences between all vertices.
+        unsettled: Pairs that will get an answer each that is no tie, both ways.
 
     Returns:
-        The block of each document, the first at the top.
+        The block of each document; block 0 is at the top.
     """
     n = len(counts)
     forced = (counts > 0) & (counts.T == 0) & ~unsettled
@@ -267,14 +269,13 @@ def overlap_bounds(
 ) -> tuple[int, int]:
     """Bound the sum of RBO weights of a run and any ranking that keeps blocks in order.
 
-    A document adds the weight of the lower of its two ranks. By exchange of two
-    documents, no order of a block adds more than that of the run, and none adds less
-    than its reverse.
+    Each document adds the weight of the lower of its two ranks. An exchange argument
+    shows that within a block the run's order adds most, and its reverse adds least.
 
     Args:
-        block: of each document, as of `blocks`.
-        ranks: 0-based in the run; infinite if not retrieved.
-        weights: of `rank_weights`.
+        block: Block of each document, from `blocks`.
+        ranks: 0-based ranks in the run; infinite if not retrieved.
+        weights: Weights from `rank_weights`.
     """
     depth, place = len(weights) - 1, np.arange(len(block))
     ends = []

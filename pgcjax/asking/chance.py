@@ -1,7 +1,7 @@
 """Random pairs to ask for, with intervals that are valid at any time.
 
-An interval of a confidence sequence may be looked at after every answer: the chance
-that any of them, however many, misses the mean is at most `alpha`: see `stats.anytime`.
+The intervals form a confidence sequence, so they may be read after every answer: the
+chance that any of them misses the mean is at most `alpha`; see `stats.anytime`.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -25,7 +25,7 @@ from pgcjax.stats.anytime import confidence_interval
 
 _COLUMNS = ["request_number", "query_id", "doc_a", "doc_b"]
 _COMPARISON = ["run_a", "run_b", "low", "high", "better", "answers"]
-_DRAWN = 1024  # at a time
+_DRAWN = 1024  # draws at a time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,12 +33,12 @@ class DrawnAnswers(Result):
     """Random pairs to ask for, and the difference of two runs by the answers so far.
 
     Attributes:
-        table: a row for each of the next draws that has no answer:
+        table: One row for each of the next draws without an answer:
             request_number (from 1), query_id, doc_a (to be shown first), doc_b. A pair
-            may be drawn again, as another question, for another judge if there is one.
-        comparisons: one row: run_a, run_b, low and high (confidence interval of the
-            difference of their means), better (the run that is better; none if that is
-            open), answers (how many draws in a row have one).
+            that is drawn again is a new question, for another judge if possible.
+        comparisons: One row: run_a, run_b, low and high (confidence interval of the
+            difference of their means), better (the better run; empty while that is
+            open), answers (number of draws, from the first on, that have an answer).
     """
 
     comparisons: pd.DataFrame
@@ -48,10 +48,10 @@ class Stakes(NamedTuple):
     """Effect of each pair of documents on the difference of two runs.
 
     Attributes:
-        pairs: query and the two documents, ids ascending, on which anything hangs.
-        gain: by how much the difference of means is greater if the first document is
-            preferred, rather than the second.
-        middle: the difference of means if all answers were ties that count half.
+        pairs: Query and two documents, ids ascending, of each pair that has an effect.
+        gain: Difference of means if the first document is preferred, less that if the
+            second is.
+        middle: Difference of means if all answers were ties that count half.
     """
 
     pairs: list[tuple[str, str, str]]
@@ -59,7 +59,7 @@ class Stakes(NamedTuple):
     middle: float
 
     def difference(self, mean: float) -> float:
-        """Turn the mean of observations of 0 to 1 into the difference of means."""
+        """Convert a mean of observations from 0 to 1 to a difference of means."""
         reach = float(np.abs(self.gain).sum()) / 2
         return self.middle + reach * (2 * mean - 1)
 
@@ -79,22 +79,22 @@ def next_by_chance(
 ) -> DrawnAnswers:
     """Draw pairs to ask noisy judges for, and test whether their answers decide.
 
-    A pair is drawn, again and again, with a chance in proportion to what hangs on it.
-    Then the sign of each answer has a mean that gives the difference of the runs'
-    means, as if each pair were answered once, a tie as half an answer for each.
+    Each draw chooses a pair with a probability in proportion to its effect on the
+    difference of the runs' means, with replacement. The expected sign of an answer
+    then determines that difference, where a tie counts half for each document.
 
     Args:
-        runs: what `read_runs` takes: two runs.
-        preferences: the answers so far, of any judges; None at the beginning. The k-th
+        runs: Two runs, in any form that `read_runs` takes.
+        preferences: Answers so far, of any judges; None at the beginning. The k-th
             answer to a pair belongs to its k-th draw.
-        measure: ppref, rpref, fpref or wpref; its mean over queries.
-        documents: of a query that are paired: those that the runs rank highest.
-        requests: how many draws to list.
-        alpha: chance that the interval ever misses the difference.
-        seed: of the draws.
-        queries: those that count; by default all of the runs.
-        order: of documents in a run: `trec`, `clarke` or `rank`.
-        memory: bytes that a file may take.
+        measure: ppref, rpref, fpref or wpref; its mean over queries is compared.
+        documents: Number of documents per query to pair: those the runs rank highest.
+        requests: Number of draws to list.
+        alpha: Chance that the interval ever misses the difference.
+        seed: Seed of the draws.
+        queries: Queries that count; by default all of the runs.
+        order: Order of documents in a run: `trec`, `clarke` or `rank`.
+        memory: Bytes that a file may take.
 
     Raises:
         DataError: the data cannot be read. UsageError: an argument is wrong.
@@ -138,7 +138,7 @@ def _read_answers(preferences: Any) -> dict[str, dict[tuple[str, str], list[int]
 def _notes(
     measure: Measure, comparison: dict[str, Any], unused: int, stakes: Stakes
 ) -> Iterator[str]:
-    """Write what is decided, a line each."""
+    """Yield lines that state which run is better, or that this is open."""
     run_a, run_b, low, high, better, answers = comparison.values()
     yield (
         f"{measure} of {run_a} - {run_b} is from {low:.4f} to {high:.4f} by "
@@ -154,7 +154,7 @@ def _notes(
 
 
 def stakes_of(measure: Measure, pools: Sequence[Pool]) -> Stakes:
-    """Take the difference of two runs' means apart by pair."""
+    """Split the difference of two runs' means into effects of pairs."""
     pairs, gains, middle = [], [np.zeros(0)], 0.0
     for pool in pools:
         runs = ComparedRuns.of(measure, pool, np.array([[0, 1]]))
@@ -177,8 +177,8 @@ def _match(
     """Match answers with draws.
 
     Returns:
-        Of the draws in a row that have an answer, whether it is for the run of the
-        first: 1, for the other: -1, or 0; and rows of the next ones that have none.
+        Signs of the answered draws before the first open one: 1 for the first run, -1
+        for the second, 0 for a tie; and rows of the next draws without an answer.
     """
     signs: list[int] = []
     rows: list[tuple] = []

@@ -4,13 +4,13 @@ The command line shows them in its help, for which it loads no library.
 """
 
 SIDES = ("random", "both")
-"""In which order a pair is shown: a random one, or each judge sees both."""
+"""Orders in which a pair is shown: a random one, or both to each judge."""
 
 ORDERS = ("one", "both")
-"""In which order a program is asked: that of the request, or both, for one answer."""
+"""Orders in which a program is asked: that of the request, or both for one answer."""
 
 INFER = ("none", "majority", "judge")
-"""Sources of inferred answers: none, the majority, or each judge for itself."""
+"""Sources of inferred answers: none, the majority, or each judge's own answers."""
 
 LEVELS = ("top", "wins")
 """Grades at the end: the top above the old grades, or the wins of all rounds."""
@@ -22,7 +22,7 @@ BY = ("effect", "utility", "chance")
 """Orders of the next pairs to ask for; `effect` is that of `engine.next_judgments`."""
 
 EXPECTED = ("even", "bt")
-"""Chances of an answer: 1/2; or by Bradley and Terry's strengths, from the answers."""
+"""Chances of an answer: 1/2, or from a Bradley-Terry model of the answers so far."""
 
 DESIGNS = (
     "all pairs",

@@ -1,4 +1,4 @@
-"""Designs of asking, each played with a judge of one query, or of several at once."""
+"""Designs of asking, each simulated with judges of one or several queries."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +25,9 @@ Signs = Int[np.ndarray, " comparisons"]
 
 
 Judge = Callable[[int, int], tuple[int, list[int]] | None]
-"""Asked which of two documents of a query is better: 1 for the one that is shown first,
--1 for the other, 0 for a tie; and which of the two are bad. None if nobody answers."""
+"""Function of two documents of a query that returns the sign of the answer (1 if the
+one shown first is better, -1 if the other is, 0 for a tie) and the bad ones among the
+two; or None if nobody answers."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,9 @@ class Errors:
     """Errors of a simulated judge: shares of the answers, each from 0 to 1.
 
     Attributes:
-        bias: to what is shown first, whatever the documents are.
-        ties: of the rest, that are ties.
-        error: of the rest, that name the worse document.
+        bias: Share of all answers that name the document shown first.
+        ties: Share of the remaining answers that are ties.
+        error: Share of the remaining answers that name the worse document.
     """
 
     error: float = 0.0
@@ -73,12 +74,13 @@ def replayed_judge(
     bad: Collection[int],
     random: np.random.Generator,
 ) -> Judge:
-    """Make a judge of votes, each given once before any is given again.
+    """Make a judge that replays votes, each once before any is repeated.
 
     Args:
-        votes: on each pair, ascending: 1 for the first, -1 for the other, 0.
-        bad: documents that were called bad.
-        random: source of chance, for the order of the votes on a pair.
+        votes: Votes on each pair, ids ascending: 1 for the first document, -1 for the
+            second, 0 for a tie.
+        bad: Documents that were called bad.
+        random: Random generator, for the order of the votes on a pair.
     """
     left: dict[tuple[int, int], list[int]] = {}
 
@@ -100,14 +102,14 @@ class Asking:
     """The answers of a judge to questions about a query.
 
     Attributes:
-        docs: of the query.
-        judge: who answers.
-        random: decides what is shown first, and in what order is asked.
-        compared: runs that the answers are to tell apart.
-        may_tie: answers may be ties, or never come: bounds take that into account.
-        heeds_bad: a document that is called bad is worse than all that are not, and is
-            not asked for again.
-        judgments: how many answers there were.
+        docs: Documents of the query.
+        judge: Judge who answers.
+        random: Random generator of the document shown first and the order of questions.
+        compared: Runs that the answers are to separate.
+        may_tie: Whether bounds allow for answers that are ties, or never come.
+        heeds_bad: Whether a document that is called bad is worse than all others, and
+            no longer asked for.
+        judgments: Number of answers so far.
     """
 
     docs: Sequence[str]
@@ -166,9 +168,9 @@ def play(design: str, asking: Sequence[Asking], k: int) -> tuple[list[Points], S
     """Ask by a design of `choices.DESIGNS`.
 
     Args:
-        design: its name.
-        asking: of each query, which has the judge and takes the answers.
-        k: documents that a tournament is to find.
+        design: Name of the design.
+        asking: Judge and answers of each query; the answers are added.
+        k: Number of documents that a tournament is to find.
 
     Returns:
         Points of the documents of each query, and signs of comparisons.
@@ -182,7 +184,7 @@ def play(design: str, asking: Sequence[Asking], k: int) -> tuple[list[Points], S
         for one in asking:
             docs = one.random.permutation(len(one.docs)).tolist()
             _merge_sort(docs, one) if order == "merge sort" else _quick_sort(docs, one)
-        infer = True  # who sorts takes answers for transitive
+        infer = True  # sorting assumes that answers are transitive
     elif order == "tournament":
         points = [_tournament(one, k) for one in asking]
     else:
@@ -226,7 +228,7 @@ def _ask_in_order(
             still = (low <= NOISE) & (high >= -NOISE) & (high - low > NOISE)
             if not still.any():
                 return
-            if (still != vague).any():  # what is clear need not be heeded any more
+            if (still != vague).any():  # decided comparisons no longer count
                 vague, changed = still, range(len(asking))
         for q in changed:
             wanted = chance[q]
@@ -267,7 +269,7 @@ def _merge_sort(docs: list[int], asking: Asking) -> list[int]:
 
 
 def _quick_sort(docs: list[int], asking: Asking) -> None:
-    """Part documents by one of them, and each part again."""
+    """Partition documents by a pivot, and sort each part likewise."""
     parts = [docs]
     while parts:
         pivot, *rest = parts.pop()

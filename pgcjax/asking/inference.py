@@ -17,7 +17,7 @@ class Clear(NamedTuple):
 
     Attributes:
         sign: 1 if the first document is better, -1 if the second is, 0 for neither.
-        rule: why it is clear.
+        rule: Reason why the outcome is clear.
     """
 
     sign: int
@@ -27,32 +27,32 @@ class Clear(NamedTuple):
 class Closure:
     """Answers of a judge, or of the majority, on the documents of a query.
 
-    Ties are kept, and imply nothing. Two bad documents tie. An answer goes before what
-    bad documents imply, and that before chains of answers. A chain says nothing of two
-    documents where another one leads back.
+    Ties are stored, and imply nothing. Two bad documents tie. Answers take precedence
+    over bad documents, and these over chains of answers. Two documents with chains in
+    both directions have no clear outcome.
     """
 
     def __init__(self, signs: Iterable[tuple[Pair, int]] = (), bad: Iterable[str] = ()):
         """Take answers to pairs, and documents that are bad."""
         self._signs: dict[Pair, int] = {}
         self._bad = {*bad}
-        self._below: dict[str, set[str]] = {}  # to which chains lead down
+        self._below: dict[str, set[str]] = {}  # documents at the end of chains
         for pair, sign in signs:
             self.answer(*pair, sign)
 
     def answer(self, one: str, other: str, sign: int) -> None:
-        """Take an answer, in place of an earlier one to the same pair.
+        """Add an answer, which replaces an earlier one to the same pair.
 
         Args:
-            one: a document.
-            other: the document it was compared with.
+            one: A document.
+            other: The document it was compared with.
             sign: 1 if `one` is better, -1 if `other` is, 0 for neither.
         """
         pair = pair_of(one, other)
         sign = sign if pair == (one, other) else -sign
         before = self._signs.get(pair, 0)
         self._signs[pair] = sign
-        if before and before != sign:  # a chain is gone: begin again
+        if before and before != sign:  # a chain is broken: rebuild all
             self._below = {}
             for earlier in self._signs.items():
                 self._link(*earlier)
@@ -74,10 +74,10 @@ class Closure:
         return Clear(1 if down else -1, "transitive") if down != up else None
 
     def contradictions(self) -> list[tuple[str, str]]:
-        """List the answers, better document first, that others contradict.
+        """List the answers, better document first, that other answers contradict.
 
-        A chain of answers leads from the worse document to the better one, or the
-        better one alone is bad.
+        These are answers whose worse document has a chain of answers to the better
+        one, or whose better document alone is bad.
         """
         contradicted = []
         for pair, sign in sorted(self._signs.items()):
@@ -91,7 +91,7 @@ class Closure:
         return other in self._below.get(one, ())
 
     def _link(self, pair: Pair, sign: int) -> None:
-        """Lead all chains that end at the better document on to the worse one."""
+        """Extend all chains that end at the better document to the worse one."""
         better, worse = pair if sign > 0 else pair[::-1]
         if not sign or self._leads(better, worse):
             return

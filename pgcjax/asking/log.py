@@ -1,12 +1,11 @@
-"""The log of a tournament: JSON lines that are only ever added to.
+"""The log of a tournament: an append-only file of JSON lines.
 
-What a call has written when it ends, or is killed, is there for the next one. A last
-line that was cut short is of an answer that nobody was told is kept.
+Records that a call has written survive if it is killed. An incomplete last line is an
+answer whose receipt was never confirmed.
 
 Each line ends with its checksum, `"crc32": "1a2b3c4d"}`: the CRC-32 of the text before
-it that starts at the number of the line. A changed line does not fit, nor one in
-another place. The line LOST stands for one that cannot be restored: all others still
-fit.
+it, with the number of the line as start value. So a line that was changed or moved
+is detected. The line LOST replaces one that cannot be restored; all others stay valid.
 """
 
 import json
@@ -25,15 +24,15 @@ from pgcjax.io.write import written_beside
 
 try:
     import fcntl
-except ImportError:  # Windows, where nobody is kept from adding at the same time
+except ImportError:  # Windows, where the log is not locked
     fcntl = None
 
 NAME = "log.jsonl"
 LOST = '{"what": "lost"}'
 Record = dict[str, Any]
 _SEALED = re.compile(rb'(.*), "crc32": "([0-9a-f]{8})"\}', re.DOTALL)
-_BINARY = getattr(os, "O_BINARY", 0)  # or Windows writes other line ends
-_FAR = 1000  # lines that a line is looked for from its place, each way
+_BINARY = getattr(os, "O_BINARY", 0)  # keeps Windows from changing line ends
+_FAR = 1000  # most lines, in each direction, by which a moved line is searched
 _COPY = "Restore the log from a copy."
 
 
@@ -41,8 +40,8 @@ class Contents(NamedTuple):
     """Content of a log.
 
     Attributes:
-        records: of its lines, in their order.
-        rest: of a last line that was cut short; b"" if there is none.
+        records: Records of its lines, in their order.
+        rest: Bytes of an incomplete last line; b"" if there is none.
     """
 
     records: list[Record]
@@ -50,10 +49,11 @@ class Contents(NamedTuple):
 
 
 def create(folder: str | os.PathLike, records: Iterable[Record]) -> None:
-    """Make a log of these records, whole or not at all, and its folder.
+    """Create a log of these records, and its folder, completely or not at all.
 
     Raises:
-        UsageError: there is one, or it is elsewhere. DataError: it cannot be written.
+        UsageError: there is a log, or the folder is remote. DataError: the log cannot
+            be written.
     """
     folder = local_folder(folder)
     if (folder / NAME).exists():
@@ -70,7 +70,7 @@ def create(folder: str | os.PathLike, records: Iterable[Record]) -> None:
         file.write(_lines(records, 1))
         file.flush()
         _sync(file.fileno())
-    for named in (folder, folder.parent):  # the names of the log, and of its folder
+    for named in (folder, folder.parent):  # entries of the log and of its folder
         with suppress(OSError):  # where folders cannot be opened, as on Windows
             opened = os.open(named, os.O_RDONLY)
             _sync(opened)
@@ -80,8 +80,7 @@ def create(folder: str | os.PathLike, records: Iterable[Record]) -> None:
 def read(folder: str | os.PathLike) -> Contents:
     """Read all records, and an incomplete last line, if there is one.
 
-    Lines of logs that were begun before lines had checksums have none: they stand
-    first, and are read unchecked.
+    Logs of early versions begin with lines without checksums, which are not checked.
 
     Raises:
         DataError: there is no log, or a line of it was changed, lost or moved.
@@ -128,7 +127,7 @@ def _is_cut(rest: bytes) -> bool:
 
 
 def _check_seal(text: bytes, crc: int, number: int, where: str) -> None:
-    """Refuse a line whose checksum is that of another text or place."""
+    """Refuse a line whose checksum does not fit its text and its number."""
     if zlib.crc32(text, number) == crc:
         return
     near = range(max(1, number - _FAR), number + _FAR)
@@ -162,20 +161,20 @@ def _damaged(problem: str, number: int, where: str) -> DataError:
 
 
 class Appender:
-    """A log that is open for more records, to one process at a time."""
+    """A log that one process at a time opens to add records."""
 
     def __init__(self, folder: str | os.PathLike):
         """Open the log.
 
         Raises:
-            UsageError: another process adds to it. DataError: it cannot be written.
+            UsageError: another process has it open. DataError: it cannot be written.
         """
         self.path = Path(folder) / NAME
         self._lines = 0
         try:
             self._file = os.open(self.path, os.O_RDWR | _BINARY)
         except FileNotFoundError:
-            read(folder)  # which says that there is none
+            read(folder)  # raises the error for a missing log
             raise
         except OSError as error:
             raise self._refused(error) from None
@@ -191,7 +190,7 @@ class Appender:
                 ) from None
 
     def mend(self, contents: Contents) -> None:
-        """Take away a last line that was cut short, or end one that is whole."""
+        """Remove an incomplete last line, or end one that lacks only its line end."""
         self._lines = len(contents.records)
         end = os.lseek(self._file, 0, os.SEEK_END) - len(contents.rest)
         if contents.rest:
@@ -205,7 +204,7 @@ class Appender:
         """Add records, which are on disk when this returns.
 
         Raises:
-            DataError: they cannot be written; then none of them is there.
+            DataError: they cannot be written; then none of them is added.
         """
         records = [*records]
         if records:
@@ -223,7 +222,7 @@ class Appender:
                 data = data[os.write(self._file, data) :]
             _sync(self._file)
         except OSError as error:
-            with suppress(OSError):  # or the next record would end half a line
+            with suppress(OSError):  # so that the next record begins a line
                 os.ftruncate(self._file, end)
             raise self._refused(error) from None
 
@@ -236,19 +235,19 @@ def _lines(records: Iterable[Record], first: int) -> bytes:
     lines = []
     for number, record in enumerate(records, first):
         text = json.dumps(record, ensure_ascii=False, allow_nan=False).removesuffix("}")
-        data = text.encode(errors="backslashreplace")  # half a character is JSON so
+        data = text.encode(errors="backslashreplace")  # JSON escapes lone surrogates
         lines.append(b'%s, "crc32": "%08x"}\n' % (data, zlib.crc32(data, number)))
     return b"".join(lines)
 
 
 def _sync(file: int) -> None:
-    """Wait until what was written is on disk, where the file system can say so."""
+    """Wait until written data are on disk, where the file system supports that."""
     with suppress(OSError):
         os.fsync(file)
 
 
 def warn_of_rest(path: str | os.PathLike) -> None:
-    """Warn that a last line was cut short, and is left out."""
+    """Warn that an incomplete last line is ignored."""
     warnings.warn(
         f"{Path(path) / NAME}: its last line is incomplete and left out: the call "
         "that wrote it was interrupted; add the answer again",

@@ -1,7 +1,7 @@
 """Documents of each query whose pairs may be asked for, and their known outcomes.
 
-A pool holds the documents that the compared runs rank highest, and those that were
-judged. Each pair of the former gets one answer, at the most, if it has none.
+A pool holds the documents that the compared runs rank highest, and the judged ones.
+Each pair of the former that has no answer gets at most one.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -29,14 +29,14 @@ class Pool(NamedTuple):
     """Known properties of the documents of a query.
 
     Attributes:
-        query_id: the query.
-        docs: ids, ascending.
-        ranks: 0-based, of each compared run; infinite if not retrieved.
-        counts: how many preferences of the row's document to the column's there are:
-            answers, and what they imply.
-        unsettled: whether a pair is still to be asked for, both ways.
-        above: whether a chain of answers leads from one document to another, or they
-            are the same; without inference, the latter alone.
+        query_id: The query.
+        docs: Document ids, ascending.
+        ranks: 0-based ranks in each compared run; infinite if not retrieved.
+        counts: Number of preferences for the row's document over the column's: answers,
+            and those that they imply.
+        unsettled: Whether a pair is still to be asked for, both ways.
+        above: Whether a chain of answers leads from the row's document to the column's;
+            true on the diagonal, and without inference only there.
     """
 
     query_id: str
@@ -66,7 +66,7 @@ def read_pools(
     check_whole("documents", documents, 2)
     names, lists = read_rankings(runs, order, queries)
     table = None if preferences is None else read_preferences(preferences)
-    if table is not None and queries is None:  # what no run has counts for the means
+    if table is not None and queries is None:  # means include queries that no run has
         judged = {*table["query_id"]} - lists.keys()
         lists |= dict.fromkeys(judged, [[]] * len(names))
         lists = {query: lists[query] for query in sorted(lists)}
@@ -79,8 +79,8 @@ def read_rankings(
     """List the runs, and their documents for each query, best first; queries ascend.
 
     Raises:
-        DataError: a run cannot be read or ranked, or none has a query that is asked
-            for. UsageError: there are fewer than two runs.
+        DataError: a run cannot be read or ranked, or no run has any of `queries`.
+        UsageError: there are fewer than two runs.
     """
     names: set[str] = set()
     by_query: dict[str, dict[str, list[str]]] = {}
@@ -116,12 +116,12 @@ def query_pools(
     """Collect known outcomes of each query that has an answer, or may have one.
 
     Args:
-        lists: documents of each run and query.
-        preferences: canonical: the answers so far. They are taken as of one judge.
-        documents: of a query that are paired: those that runs rank highest, by the sum
-            of 1 / rank, of equal ones the first by id.
-        bad: as `measures.preference` has it.
-        infer: take what chains of answers imply for answered.
+        lists: Documents of each run and query.
+        preferences: Canonical table of the answers so far, taken as one judge's.
+        documents: Number of documents per query to pair: those with the highest sum of
+            1 / rank over runs; ties go to the lower id.
+        bad: Whether bad documents lose, as in `measures.preference`.
+        infer: Whether pairs that chains of answers imply count as answered.
     """
     answers: dict[str, list[tuple]] = {}
     if preferences is not None:
@@ -195,11 +195,12 @@ def settle(
     """Infer outcomes of all pairs of a query from its answers, as `asking.inference`.
 
     Args:
-        wins: how many answers prefer the row's document to the column's.
-        tied: whether any answer to a pair is a tie, both ways.
-        bad: how often each document was found bad.
-        askable: which pairs are to be asked for, both ways.
-        infer: take what chains of the majority's answers imply for answered.
+        wins: Number of answers that prefer the row's document to the column's.
+        tied: Whether any answer to a pair is a tie, both ways.
+        bad: Number of times that each document was found bad.
+        askable: Whether a pair may be asked for, both ways.
+        infer: Whether pairs that chains of the majority's answers imply count as
+            answered.
 
     Returns:
         Counts, open pairs and chains: see `Pool`.
@@ -222,11 +223,12 @@ def votes_by_pair(
     """List the votes on each pair of each query, in order; without bad documents.
 
     Args:
-        table: canonical preferences.
-        weights: how often each row counts.
+        table: Canonical preferences.
+        weights: Number of times that each row counts.
 
     Returns:
-        By query, and pair with ids ascending: 1 for the first document, -1, or 0.
+        Votes by query and pair, ids ascending: 1 for the first document, -1 for the
+        second, 0 for a tie.
     """
     votes: dict[str, dict[tuple[str, str], list[int]]] = {}
     columns = (table[name].tolist() for name in ("query_id", *_VOTE))

@@ -1,7 +1,7 @@
 """A program that judges: requests as JSON lines to its input, answers from its output.
 
-It is started again when it ends or is silent too long. Each answer is on disk before
-the next one is read, so that whatever is killed loses no answer that was paid for.
+The program is restarted when it ends or is silent too long. Each answer is on disk
+before the next one is read, so a killed process loses no answer that was paid for.
 """
 
 import json
@@ -29,15 +29,15 @@ from pgcjax.asking.tournament import Tournament
 from pgcjax.errors import DataError, Progress, UsageError, check_choice, counted
 from pgcjax.io.schema import shorten
 
-_USELESS = 20  # answers in a row, at least, none of which counts
-_LONGEST = 2000  # characters of a line that is no answer
+_USELESS = 20  # fewest successive answers, none of which counts, to give up
+_LONGEST = 2000  # most characters of an invalid line to report
 _GRACE = 5.0  # seconds that a process has to end
 _WINDOWS = sys.platform == "win32"
-_SHOWN = 300  # characters of an answer that a message has room for
-_PAID = ("cost", "tokens", "seconds")  # what the answers in both orders add up
+_SHOWN = 300  # most characters of an answer in a message
+_PAID = ("cost", "tokens", "seconds")  # fields summed over answers in both orders
 CACHE = "answers.jsonl"
 """File beside the log: answers by prompt."""
-_NUMBERS = {  # what else an answer may say, and from where to where it may be
+_NUMBERS = {  # optional fields of an answer, and the range of each
     "cost": (0.0, math.inf),
     "tokens": (0.0, math.inf),
     "probability": (0.0, 1.0),
@@ -51,15 +51,15 @@ class Judged:
     """Results of a program as a judge.
 
     Attributes:
-        sent: requests, those that were sent again too.
-        counted: answers that count.
-        aside: answers that do not, and why.
-        cost: what it says that its answers cost.
-        tokens: what it says that they took.
-        cached: answers that were known, and not asked for again.
-        failures: what went wrong, in its order.
-        given_up: requests that got no answer, however often they were sent.
-        stopped: whether `most` or `most_cost` was reached.
+        sent: Number of requests sent, repeated ones included.
+        counted: Number of answers that count.
+        aside: Answers that do not count, and why.
+        cost: Cost of its answers, as the program reports it.
+        tokens: Tokens of its answers, as the program reports them.
+        cached: Number of answers taken from the cache.
+        failures: Failures of the program, in order.
+        given_up: Requests without an answer after all retries.
+        stopped: Whether `most` or `most_cost` was reached.
     """
 
     sent: int = 0
@@ -78,19 +78,19 @@ class Unreadable(Exception):
 
 
 class Unknown(Unreadable):
-    """A line answers no request that waits."""
+    """A line answers no open request."""
 
 
 class Process:
-    """A process that reads lines and writes lines, neither of which makes us wait.
+    """A process that reads and writes lines in the background.
 
     Attributes:
-        lines: what it has written, a line each; None after the last.
+        lines: Queue of the lines it has written; None after the last.
     """
 
     def __init__(self, command: str):
         try:
-            # Windows splits it, where a backslash is of a path.
+            # Windows splits the command itself: there a backslash is part of a path.
             words = command.strip() if _WINDOWS else shlex.split(command)
             if not words:
                 raise ValueError("it names no program")
@@ -98,7 +98,7 @@ class Process:
                 words,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                start_new_session=True,  # an interrupt is ours: we stop it
+                start_new_session=True,  # Ctrl-C reaches this process, which stops it
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
         except (OSError, ValueError) as error:
@@ -115,21 +115,21 @@ class Process:
         threading.Thread(target=self._write, daemon=True).start()
 
     def send(self, request: dict[str, Any]) -> None:
-        """Write a line, once the process reads it."""
+        """Queue a request, which is written when the process reads."""
         line = json.dumps(request, ensure_ascii=False) + "\n"
         self._requests.put(line.encode(errors="backslashreplace"))
 
     def wait(self) -> int | str:
-        """Return the status that it ended with."""
+        """Return its exit status."""
         with suppress(subprocess.TimeoutExpired):
             return self._process.wait(_GRACE)
         return "unknown"
 
     def stop(self, gently: bool) -> Iterator[bytes]:
-        """End it, and yield what it has still written.
+        """End the process, and yield its remaining output.
 
         Args:
-            gently: whether it gets the time to end by itself.
+            gently: Whether the process gets time to end by itself.
         """
         self._requests.put(None)
         if gently:
@@ -138,7 +138,7 @@ class Process:
             if self._process.poll() is None:
                 end()
                 self.wait()
-        self._reader.join(_GRACE)  # longer, if something else holds the output open
+        self._reader.join(_GRACE)  # another process may hold the output open
         while not self.lines.empty():
             if (line := self.lines.get()) is not None:
                 yield line
@@ -152,7 +152,7 @@ class Process:
 
     def _write(self) -> None:
         assert self._process.stdin
-        with suppress(OSError):  # it has ended, which its output tells
+        with suppress(OSError):  # it has ended, which the reader detects
             while (line := self._requests.get()) is not None:
                 self._process.stdin.write(line)
                 self._process.stdin.flush()
@@ -165,8 +165,8 @@ class Judging:
     """One call of `Tournament.judge`: a program judges the open pairs.
 
     A request is a line such as `{"id": "7", "query_id": "q", "doc_id": "a",
-    "other_doc_id": "b", "round": 1, "number": 1}`; a is to be shown first. What is
-    known of `query_text`, `doc_text` and `other_doc_text` follows. The answer
+    "other_doc_id": "b", "round": 1, "number": 1}`; a is to be shown first. Available
+    texts follow as `query_text`, `doc_text` and `other_doc_text`. The answer
     has the same id and `preference` (above 0: doc_id is better; below 0: the other; 0:
     a tie) or `winner` (one of the two, or "tie"). It may have `cost`, `tokens`,
     `judge`, `probability` (that doc_id is better), `seconds`, `time`, and `bad`
@@ -206,7 +206,7 @@ class Judging:
             raise UsageError(f"retries: expected 0 or more, found {self.retries}")
 
     def run(self) -> Judged:
-        """Start the program, again and again, until nothing is left to ask."""
+        """Run the program, and restart it, until nothing is left to ask."""
         silent, self._began = 0, time.monotonic()
         self._cache = _Cache(self.tournament.folder / CACHE, self.command, self.name)
         self._texts = self.tournament.texts_by_id(**self.given, progress=self.progress)
@@ -270,7 +270,7 @@ class Judging:
         self._appender.append([record])
 
     def _ask(self) -> bool:
-        """Have requests sent until enough wait; return whether one does."""
+        """Queue requests up to the window; return whether any waits for its answer."""
         while len(self._waiting) < self.window and self._refill():
             request = self._pending.popleft()
             turned = request._replace(first=request.second, second=request.first)
@@ -283,7 +283,7 @@ class Judging:
         return bool(self._waiting)
 
     def _request(self, request: Request) -> None:
-        """Have a request sent, unless the cache has its answer."""
+        """Queue a request, unless the cache has its answer."""
         done = self._done
         name = str(done.sent + done.cached + 1)
         self._waiting[name] = request
@@ -315,7 +315,7 @@ class Judging:
         return f"answers: {', '.join(words)}"
 
     def _refill(self) -> bool:
-        """List open requests that wait for no answer; return whether there are any."""
+        """List open requests that were not sent yet; return whether there are any."""
         done = self._done
         if (self.most is not None and done.sent >= self.most) or (
             self.most_cost is not None and done.cost >= self.most_cost
@@ -336,13 +336,13 @@ class Judging:
         return bool(self._pending)
 
     def _key(self, request: Request) -> tuple[str, str, str]:
-        """Name a request, whatever other votes there are on its pair."""
+        """Identify a request independently of other votes on its pair."""
         if self.tournament.settings.sides == "both":
             return request.query, request.first, request.second
         return request.query, *pair_of(request.first, request.second)
 
     def _take(self, line: bytes) -> None:
-        """Count an answer, and keep it on disk."""
+        """Count an answer, and store it on disk."""
         text = line.decode(errors="backslashreplace").strip()
         if not text:
             return
@@ -379,7 +379,7 @@ class Judging:
             )
 
     def _count(self, request: Request, fields: Record, more: Record) -> bool:
-        """Count an answer; return whether it counts, or is half of one."""
+        """Count an answer; return whether it counts, or waits for the other order."""
         judge = fields.get("judge", self.name)
         if judge is not None and not (isinstance(judge, str) and judge.isprintable()):
             raise Unreadable(f"expected a name as judge, found {judge!r}")
@@ -405,19 +405,19 @@ class Judging:
                 records.append(record)
             elif answer.other or not state.settings.bad:
                 records.append(aside(record, why))
-            # Else its round is over, which is fine.
+            # Else the round is over, and the bad document needs no record.
         self._keep(records)
         if any(r["what"] == "answer" for r in records):
             return True
-        self._done.given_up.append(request)  # the same again would count no more
+        self._done.given_up.append(request)  # a repeated answer would not count either
         return False
 
     def _both(
         self, request: Request, sign: int, bad: list[str], more: Record
     ) -> tuple[int, list[str], Record, None] | None:
-        """Make one answer of those in both orders, once both are there.
+        """Combine the answers in both orders, once both are there.
 
-        A document is better if both say so; else it is a tie.
+        A document is better if both answers prefer it; else the answer is a tie.
         """
         key = (*self._key(request), request.number)
         halves = self._halves.setdefault(key, {})
@@ -436,7 +436,7 @@ class Judging:
         return agreed, sorted({*bad, *other_bad}), merged, None
 
     def _keep(self, records: list[Record]) -> None:
-        """Write records that were counted, or are to be set aside."""
+        """Write records of answers that count, or that are set aside."""
         for record in records:
             if record["what"] == "answer":
                 self._done.counted, self._useless = self._done.counted + 1, 0
@@ -447,7 +447,7 @@ class Judging:
         self._appender.append(records)
 
     def _fail(self, request: Request) -> None:
-        """Send a request again later, if not too often."""
+        """Note a failed request, and give it up after the last retry."""
         self._failed[self._key(request)] += 1
         if self._failed[self._key(request)] > self.retries:
             self._done.given_up.append(request)
@@ -462,7 +462,7 @@ class Judging:
 
 
 def _paths(given: dict[str, Any]) -> Record:
-    """Name the files among sources, so that the next call can be told."""
+    """Return the files among sources, for the command line of the next call."""
     sources = {k: [v] if isinstance(v, str) else v for k, v in given.items()}
     named = {k: [*v] for k, v in sources.items() if isinstance(v, (list, tuple)) and v}
     return {k: v for k, v in named.items() if all(isinstance(x, str) for x in v)}
@@ -510,10 +510,10 @@ def _duration(seconds: float) -> str:
 
 
 class _Cache:
-    """Answers of a program by prompt, in a file that is only ever added to.
+    """Answers of a program by prompt, in an append-only file.
 
-    The prompt is all that a request shows, and which of several judges of the pair is
-    asked; it is of one command and one name.
+    The prompt holds the content of the request, the number of the judge among several,
+    the command, and the name of the judge.
     """
 
     def __init__(self, path: Path, command: str, name: str | None):

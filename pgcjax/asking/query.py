@@ -1,6 +1,6 @@
-"""The tournament of one query: which answers are open, and what follows from them.
+"""The tournament of one query: open requests, and inferences from its answers.
 
-What it is follows from its answers in their order, and nothing else.
+Its state depends on the answers and their order alone.
 """
 
 from collections import Counter
@@ -24,23 +24,23 @@ from pgcjax.asking.rounds import (
 from pgcjax.errors import UsageError, check_choice
 
 Judge = tuple[str, int]
-"""A name, and 0; of judges who are not named "", and 1, 2, …, the vote on a pair."""
+"""Name and 0; for a judge without a name, "" and the number 1, 2, … of the vote."""
 
 _MAJORITY: Judge = ("", 0)
 Outcomes = dict[Pair, tuple[int, dict[Judge, Clear]]]
-"""The sign of each pair, and what was implied of it, by whom."""
+"""Sign of each pair, and the outcomes inferred for it, by judge."""
 
 
 class Answer(NamedTuple):
     """Vote of a judge on two documents, or on a bad one.
 
     Attributes:
-        query: whose documents they are.
-        doc: a document.
-        other: the other one; None where `doc` is bad.
+        query: Query of the documents.
+        doc: A document.
+        other: The other document; None where `doc` is bad.
         sign: 1 if `doc` is better, -1 if the other is, 0 for neither.
-        first: which was shown first; None if that is not known.
-        judge: a name; None if nobody is named.
+        first: Document shown first; None if unknown.
+        judge: Name of the judge; None without a name.
     """
 
     query: str
@@ -55,12 +55,13 @@ class Request(NamedTuple):
     """A pair of documents to show to a judge.
 
     Attributes:
-        query: whose documents they are.
-        first: the document to show first.
-        second: the other one.
-        round: of the tournament, 1, 2, ….
-        number: 1, 2, …: requests of one number are for one judge, of others for others.
-        judge: who has answered the other order; "" if nobody has.
+        query: Query of the documents.
+        first: Document to show first.
+        second: The other document.
+        round: Round of the tournament, from 1.
+        number: Number of the judge of the pair, from 1: different numbers are for
+            different judges.
+        judge: Judge who has answered the other order; "" if nobody has.
     """
 
     query: str
@@ -76,12 +77,12 @@ class TournamentSettings:
     """Settings with which a tournament starts.
 
     Attributes:
-        rules: of the rounds.
-        judges: how many judges are asked about a pair; most of them decide.
-        sides: one of `SIDES`.
-        infer: one of `INFER`.
-        bad: whether a document may be called bad: then all others beat it.
-        seed: of what is random.
+        rules: Rules of the rounds.
+        judges: Number of judges of a pair; their majority decides.
+        sides: One of `SIDES`.
+        infer: One of `INFER`.
+        bad: Whether a document may be called bad: then all others beat it.
+        seed: Seed of the random choices.
     """
 
     rules: Rules
@@ -107,15 +108,15 @@ class Query:
     """The tournament of one query.
 
     Attributes:
-        query: its id.
-        grades: of all its documents.
-        settings: of the tournament.
-        round: the one that is open; None when all is decided.
-        top: the best documents, once all is decided.
-        played: rounds that are over, each with the outcomes of its pairs.
-        saved: answers that nobody had to give in those rounds, by rule.
-        disagreed: pairs whose judges disagreed in those rounds.
-        split: pairs without a majority in those rounds: they are ties.
+        query: Id of the query.
+        grades: Grades of all its documents.
+        settings: Settings of the tournament.
+        round: Open round; None when all is decided.
+        top: Best documents, once all is decided.
+        played: Completed rounds, each with the outcomes of its pairs.
+        saved: Number of answers that inference saved in completed rounds, by rule.
+        disagreed: Pairs whose judges disagreed in completed rounds.
+        split: Pairs without a majority in completed rounds: they are ties.
     """
 
     def __init__(
@@ -134,10 +135,10 @@ class Query:
         self._play()
 
     def apply(self, answer: Answer) -> str:
-        """Count an answer, and open the next round if it is the last of one.
+        """Count an answer, and open the next round if it completes one.
 
         Returns:
-            Why the answer does not count; "" if it does.
+            Reason why the answer does not count; "" if it does.
         """
         if self.round is None:
             return "the query is decided already"
@@ -154,7 +155,7 @@ class Query:
         """Compare these pairs in the open round, in place of those that were drawn.
 
         Returns:
-            Why they cannot be; "" if they are taken.
+            Reason why they cannot be compared; "" if they can.
         """
         played, pairs = self.round, tuple(dict.fromkeys(pairs))
         if played is None:
@@ -179,11 +180,11 @@ class Query:
     def requests(
         self, at_once: int | None = None, judge: str | None = None
     ) -> list[Request]:
-        """List what is to be asked, in random order.
+        """List the open requests, in random order.
 
         Args:
-            at_once: of at most so many pairs.
-            judge: only what can be asked of the judge of this name.
+            at_once: Most pairs to list.
+            judge: Name of the judge whose requests alone are listed.
         """
         if self.round is None:
             return []
@@ -204,7 +205,7 @@ class Query:
     def _missing(
         self, pair: Pair, number: int, judge: str | None
     ) -> Iterator[tuple[int, int, str, str]]:
-        """Return turn, vote, the document to show first, and who has begun the vote."""
+        """Yield turn, vote, the document to show first, and who has begun the vote."""
         turned, votes = self._draw("side", number, *pair), self._votes[pair]
         complete = self._complete(pair)
         done = {*complete, *self._imply(pair, complete)} - {_MAJORITY}
@@ -227,7 +228,7 @@ class Query:
     def contradictions(self) -> list[tuple[str, str, str]]:
         """List answers that others contradict: judge, the better document, the worse.
 
-        The judge is "" for what the majority says.
+        The judge is "" for the majority's answers.
         """
         each = self.settings.infer == "judge"
         closures = self._closures if each else {_MAJORITY: self._majority()}
@@ -243,7 +244,7 @@ class Query:
         return [*self.played, *open_]
 
     def wins(self) -> dict[str, float]:
-        """Count what each document won in all rounds; who won nothing is left out."""
+        """Count the wins of each document in all rounds; without any it is left out."""
         wins: Counter[str] = Counter()
         for played, outcomes in self.rounds():
             signs = {pair: sign for pair, (sign, _) in outcomes.items()}
@@ -251,7 +252,7 @@ class Query:
         return {document: won for document, won in wins.items() if won > 0}
 
     def saved_now(self) -> Counter[Rule]:
-        """Count answers that were saved, those of the open round too."""
+        """Count the answers that inference saved, in the open round too."""
         saved, shown = Counter(self.saved), self.settings.shown
         for pair, (_, implied) in self._outcomes.items():
             given = {judge: len(orders) for judge, orders in self._votes[pair].items()}
@@ -263,7 +264,7 @@ class Query:
         return +saved
 
     def _majority(self) -> Closure:
-        """Close what the majority said in all rounds, and last, of each pair."""
+        """Compute the closure of the majority's last answers, over all rounds."""
         often = (d for d, by in self._bad.items() if 2 * len(by) > self.settings.judges)
         closure = Closure(bad=often)
         for _, outcomes in self.rounds():
@@ -315,7 +316,7 @@ class Query:
         elif 2 * len(judges) > self.settings.judges:
             self._closure(_MAJORITY).find_bad(answer.doc)
         for pair, (_, implied) in [*self._outcomes.items()]:
-            # Two bad documents tie; so far the other one was not known to be bad.
+            # Two bad documents tie: the outcome changes if the other one was bad.
             if answer.doc in pair and "bad" in {c.rule for c in implied.values()}:
                 del self._outcomes[pair]
         return ""
@@ -324,7 +325,7 @@ class Query:
         return self._closures.setdefault(judge, Closure())
 
     def _complete(self, pair: Pair) -> dict[Judge, int]:
-        """Return each judge's view of a pair; in both orders, a tie if they differ."""
+        """Return each judge's answer on a pair; a tie if both orders differ."""
         return {
             judge: min(signs) if min(signs) == max(signs) else 0
             for judge, orders in self._votes[pair].items()
@@ -332,7 +333,7 @@ class Query:
         }
 
     def _imply(self, pair: Pair, complete: Mapping[Judge, int]) -> dict[Judge, Clear]:
-        """Infer what judges who have not voted, or the majority, think of a pair."""
+        """Infer what the majority, or judges who have not voted, would answer."""
         return {
             judge: clear
             for judge, closure in self._closures.items()
@@ -340,9 +341,9 @@ class Query:
         }
 
     def _decide(self, pair: Pair) -> None:
-        """Decide a pair if it has its votes, or what follows from others.
+        """Decide a pair if it has all its votes, or if other answers imply it.
 
-        What once followed stays, unless votes on the pair itself say otherwise.
+        An implied outcome stays, unless votes on the pair itself contradict it.
         """
         complete = self._complete(pair)
         wanted = self.settings.judges
@@ -364,7 +365,7 @@ class Query:
             self._outcomes[pair] = _most(signs), implied
 
     def _play(self) -> None:
-        """Decide what can be; open the next round when all is."""
+        """Decide all pairs that can be; open the next round when none is open."""
         while self.round is not None:
             if self._closures:
                 for pair in self.round.pairs:

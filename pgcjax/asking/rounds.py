@@ -1,6 +1,6 @@
-"""Rules of top-k tournaments: whom to compare, who stays, and the new grades.
+"""Rules of top-k tournaments: pairs to compare, documents that stay, new grades.
 
-Functions of grades, wins and a seed, of one query, which neither read nor write.
+These are pure functions of the grades, wins and seed of one query.
 Sources: Clarke, Vtyurina and Smucker, Assessing top-k preferences, 2021; Luo 2021, 2.5.
 """
 
@@ -18,9 +18,9 @@ Pair = tuple[str, str]
 """Two documents, the ids ascending."""
 
 Top = dict[str, float]
-"""The best documents, and what each won in the round that decided."""
+"""The best documents, and the wins of each in the deciding round."""
 
-_ABOVE = 100.0  # so that new grades stand out
+_ABOVE = 100.0  # separates new grades clearly from old ones
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Rules:
     """Rules of a tournament.
 
     Attributes:
-        k: how many documents are to be found (K).
-        pairings: how often a document is compared in a round that eliminates (P).
-        final: a round of all pairs follows when no more documents are left (F).
+        k: Number of documents to find (K).
+        pairings: Comparisons of each document in an elimination round (P).
+        final: Most documents of the last round, which compares all pairs (F).
     """
 
     k: int = 5
@@ -46,9 +46,9 @@ class Rules:
 
     @classmethod
     def of(cls, k: int, pairings: int | None = None, final: int | None = None):
-        """Complete rules: odd pairings above k, at least 7, and two more in the final.
+        """Complete the rules: pairings is odd, above k, at least 7; final is 2 more.
 
-        For k = 5 they are the published ones, 7 and 9.
+        For k = 5 these are the published 7 and 9.
 
         Raises:
             UsageError: not 1 <= k < pairings < final.
@@ -59,13 +59,13 @@ class Rules:
 
 @dataclass(frozen=True)
 class Round:
-    """Comparisons that are made together.
+    """Comparisons of one round.
 
     Attributes:
-        number: 1, 2, ….
-        documents: who takes part, ascending.
-        pairs: who is compared.
-        last: whether it decides; else it eliminates.
+        number: Number of the round, from 1.
+        documents: Documents that take part, ascending.
+        pairs: Pairs that are compared.
+        last: Whether the round decides; else it eliminates.
     """
 
     number: int
@@ -76,10 +76,9 @@ class Round:
 
 @dataclass(frozen=True)
 class Draw:
-    """Chance, as a function of a seed, a query and what it is for.
+    """Random numbers, as a function of a seed, a query and their purpose.
 
-    What is drawn depends on nothing else: not on the order of files or calls, nor on
-    the version of Python.
+    Neither the order of files or calls nor the version of Python changes them.
     """
 
     seed: int
@@ -108,14 +107,14 @@ def near_regular(
 ) -> list[Pair]:
     """Draw pairs until each document is in `pairings`, or in all there are.
 
-    The least paired documents come first; chance decides among them. So a document is
-    in one pair more than needed only where there is no other partner.
+    The documents with the fewest pairs come first; `draw` breaks ties. So a document
+    gets one pair more than needed only where there is no other partner.
 
     Args:
-        documents: who is compared.
-        pairings: how often, at least.
-        draw: chance.
-        number: of the round.
+        documents: Documents to compare.
+        pairings: Fewest pairs of each document.
+        draw: Random numbers of the query.
+        number: Number of the round.
     """
     needed = min(pairings, len(documents) - 1)
     partners: dict[str, set[str]] = {document: set() for document in documents}
@@ -145,9 +144,9 @@ def begin(grades: Mapping[str, float], rules: Rules, draw: Draw) -> Round | Top:
     """Open the first round of a query; the top where nothing is to be compared.
 
     Args:
-        grades: of all judged documents of the query.
-        rules: of the tournament.
-        draw: chance.
+        grades: Grades of all judged documents of the query.
+        rules: Rules of the tournament.
+        draw: Random numbers of the query.
     """
     return _open(1, candidates(grades, rules.k), rules, draw)
 
@@ -155,17 +154,17 @@ def begin(grades: Mapping[str, float], rules: Rules, draw: Draw) -> Round | Top:
 def advance(
     played: Round, wins: Mapping[str, float], rules: Rules, draw: Draw
 ) -> Round | Top:
-    """Open the round after one that is played, or give the top.
+    """Open the next round after a completed one, or return the top.
 
-    Documents stay that won more than ⌊P/2⌋ of their comparisons. Where all of them do,
-    or none, they all won equally often, but for rounding: then these wins decide, and
-    nobody is asked in vain again.
+    Documents stay if they won more than ⌊P/2⌋ of their comparisons. Where all of them
+    stay, or none, their wins are equal but for rounding, and another round would
+    change nothing: then these wins decide.
 
     Args:
-        played: the round.
-        wins: of each of its documents, as of `count_wins`.
-        rules: of the tournament.
-        draw: chance.
+        played: Completed round.
+        wins: Wins of each of its documents, from `count_wins`.
+        rules: Rules of the tournament.
+        draw: Random numbers of the query.
     """
     staying = [d for d in played.documents if wins[d] > rules.pairings // 2]
     if played.last or len(staying) in (0, len(played.documents)):
@@ -177,7 +176,7 @@ def _open(
     number: int, documents: tuple[str, ...], rules: Rules, draw: Draw
 ) -> Round | Top:
     if len(documents) < 2:
-        return dict.fromkeys(documents, 1.0)  # as the published program has it
+        return dict.fromkeys(documents, 1.0)  # as in the published program
     last = len(documents) <= rules.final
     pairs = (
         list(combinations(documents, 2))
@@ -190,12 +189,12 @@ def _open(
 def count_wins(
     documents: Iterable[str], outcomes: Mapping[Pair, float]
 ) -> dict[str, float]:
-    """Count what each document won; half a win each for a tie.
+    """Count the wins of each document; a tie counts half for each.
 
     Args:
-        documents: who is counted, and nobody else may be in a pair.
-        outcomes: of each pair: above 0 if the first is better, below 0 if the second
-            is, 0 for a tie.
+        documents: Documents to count; all documents in pairs are among them.
+        outcomes: Outcome of each pair: above 0 if the first document is better, below 0
+            if the second is, 0 for a tie.
     """
     wins = dict.fromkeys(documents, 0.0)
     for (one, other), sign in outcomes.items():
@@ -207,7 +206,7 @@ def count_wins(
 def top(wins: Mapping[str, float], k: int) -> Top:
     """Return the k documents with most wins, and those that tie with the k-th.
 
-    Who won nothing, not even half of a comparison, is left out.
+    A document without even half a win is left out.
     """
     return {d: wins[d] for d in candidates(wins, k)}
 

@@ -40,7 +40,7 @@ from pgcjax.later import stats
 from pgcjax.measures.measure import Measure
 
 SIZES = (5, 10, 15, 20)
-"""Numbers of documents of a query that are tried by default."""
+"""Default numbers of documents per query."""
 
 _SEEN = 0.75  # share of the documents that a made-up run retrieves
 
@@ -50,11 +50,12 @@ class SimulatedAsking(Result):
     """Costs and results of designs of asking.
 
     Attributes:
-        table: a row for each number of documents and design: documents, design,
-            queries, judgments (mean of a query), top (share of the k truly best
-            documents that are among its k best), tau (Kendall's τ-b of its order of
-            documents with the true one), right and wrong (shares of the comparisons of
-            two runs that truly differ: it says so, or the opposite; the rest is open).
+        table: One row for each number of documents and design: documents, design,
+            queries, judgments (mean per query), top (share of the k truly best
+            documents that are among the design's k best), tau (Kendall's τ-b of the
+            design's order of documents with the true one), right and wrong (shares of
+            the comparisons of two truly different runs that the design decides
+            correctly, or wrongly; the rest is open).
     """
 
 
@@ -62,9 +63,9 @@ class _Truth(NamedTuple):
     """True values of the documents of a query.
 
     Attributes:
-        utility: of each document.
-        bad: documents that are bad.
-        votes: those that are replayed; None for a judge who knows the truth.
+        utility: Utility of each document.
+        bad: Bad documents.
+        votes: Votes to replay; None for a judge who knows the truth.
     """
 
     utility: Mapping[str, float]
@@ -99,24 +100,24 @@ def simulate_asking(
     """Play designs of asking with a judge whose truth is known.
 
     Args:
-        runs: as of `read_runs`, with `votes` or `qrels`; None for made-up ones, which
-            order documents by true utility and noise.
-        votes: preferences, of which each answer is one; what most say is true.
-        qrels: grades, which are true; documents of grade 0 and below are bad.
-        documents: of a query: one number, or several that are tried.
-        designs: some of `choices.DESIGNS`.
-        measure: ppref, rpref, fpref or wpref: tells runs apart.
-        k: documents at the top.
-        queries: made-up ones.
-        systems: made-up runs.
-        bad: share of the made-up documents, the worst ones, that are bad.
-        error: share of the judge's answers that name the worse document.
-        ties: share of them that are ties.
-        bias: share of all answers that name what is shown first.
-        seed: of the random numbers.
-        over: runs are told apart on each `query`, or by their `mean` over all.
-        order: of documents in a run: `trec`, `clarke` or `rank`.
-        progress: called with `("simulating", done, total)`.
+        runs: Runs in any form that `read_runs` takes, with `votes` or `qrels`; None for
+            made-up ones, which order documents by true utility and noise.
+        votes: Preferences to replay as answers; the majority is the truth.
+        qrels: Grades, as the truth; documents of grade 0 and below are bad.
+        documents: Number of documents per query, or several numbers to compare.
+        designs: Some of `choices.DESIGNS`.
+        measure: ppref, rpref, fpref or wpref, by which runs are compared.
+        k: Number of documents at the top.
+        queries: Number of made-up queries.
+        systems: Number of made-up runs.
+        bad: Share of the made-up documents, the worst ones, that are bad.
+        error: Share of the judge's answers that name the worse document.
+        ties: Share of the judge's answers that are ties.
+        bias: Share of all answers that name the document shown first.
+        seed: Seed of the random numbers.
+        over: Runs are compared on each `query`, or by their `mean` over all.
+        order: Order of documents in a run: `trec`, `clarke` or `rank`.
+        progress: Called with `("simulating", done, total)`.
 
     Raises:
         DataError: the data cannot be read. UsageError: an argument is wrong.
@@ -171,9 +172,9 @@ def _read_cases(
 
 
 def _made_up(n: int, queries: int, systems: int, bad: float, seed: int) -> list[_Case]:
-    """Make documents of normal utility, and runs that see it through more noise each.
+    """Make documents of normal utility, and runs that observe it with growing noise.
 
-    A run retrieves the best three quarters of them, as it sees them.
+    Each run retrieves three quarters of the documents, the best by its observation.
     """
     docs = tuple(f"d{i:03}" for i in range(1, n + 1))
     noise, cases = np.linspace(0.5, 1.5, systems), []
@@ -226,7 +227,7 @@ def _of_data(lists: Rankings, truth: Mapping[str, _Truth], n: int) -> Iterator[_
     for query in (query for query in lists if query in truth):
         utility, runs = truth[query].utility, lists[query]
         judged = {query: [[doc for doc in run if doc in utility] for run in runs]}
-        for pool in query_pools(judged, None, documents=n):  # none of one document
+        for pool in query_pools(judged, None, documents=n):  # two documents or more
             yield _blank(query, pool.docs, ranks_of(pool.docs, runs)), truth[query]
 
 
@@ -238,7 +239,7 @@ def _play_all(
     over: str,
     progress: Progress | None,
 ) -> list[dict[str, Any]]:
-    """Play all designs with queries of each size: a row for each of them."""
+    """Play all designs with queries of each size; return a row for each."""
     parts = {
         n: [of_size] if over == "mean" else [[case] for case in of_size]
         for n, of_size in cases.items()
@@ -275,15 +276,15 @@ def _tried(
     """Play a design with queries whose means are compared.
 
     Returns:
-        Of a query: judgments, top, tau; of comparisons: right, wrong. NaN where nothing
-        is true.
+        Means over queries: judgments, top, tau; shares of comparisons: right, wrong.
+        NaN where no comparison, or order, is true.
     """
     asking, preferred, utilities = [], [], []
     for pool, truth in cases:
         judge, better = _judge(pool.docs, truth, errors, random)
         utility = np.array([truth.utility[doc] for doc in pool.docs], np.float64)
         may_tie = errors.ties > 0 or len({*utility}) < len(utility)
-        may_tie |= truth.votes is not None  # of which a pair may have none, or ties
+        may_tie |= truth.votes is not None  # pairs may have ties, or no votes
         pairs = np.array([*combinations(range(len(pool.ranks)), 2)])
         compared = ComparedRuns.of(measure, pool, pairs)
         asking.append(Asking(pool.docs, judge, random, compared, may_tie))

@@ -1,4 +1,4 @@
-"""State of a tournament by its log: queries, and answers that were set aside."""
+"""State of a tournament, read from its log: queries, and answers set aside."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -12,10 +12,10 @@ from pgcjax.asking.rounds import Rules, pair_of
 from pgcjax.errors import DataError, PgcjaxError, counted
 
 PROCEDURE = 1
-"""Version of the rules of draws and answers; a log is played by those of its time."""
+"""Version of the rules of draws and answers; a log is played by its own version."""
 
 _WRONG = KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError
-"""Error of a malformed record."""
+"""Errors of a malformed record."""
 
 _RULES, _REST = ("k", "pairings", "final"), ("judges", "sides", "infer", "bad", "seed")
 _BECAUSE = {
@@ -55,23 +55,23 @@ def aside(record: Record, why: str) -> Record:
 
 
 class State:
-    """A tournament as its log has it so far.
+    """A tournament, as its log has it so far.
 
     Attributes:
-        settings: of the tournament.
-        queries: the tournament of each query.
-        answers: records of answers that count, in their order.
-        calls: requests sent to programs.
-        program: record of the call of a program that judged last, if that went well
-            and nobody else has answered since.
-        cost: what programs say that their answers cost, in all.
+        settings: Settings of the tournament.
+        queries: Tournament of each query.
+        answers: Records of answers that count, in their order.
+        calls: Number of requests sent to programs.
+        program: Record of the last call of a program, if it succeeded and nobody else
+            has answered since.
+        cost: Total cost of answers, as programs report it.
     """
 
     def __init__(self, records: Iterable[Record], folder: str):
         """Play a log.
 
         Raises:
-            DataError: it is of another version, or was changed.
+            DataError: the log has another version, or was changed.
         """
         records = iter(records)
         where = f"{folder}/{NAME}"
@@ -97,7 +97,7 @@ class State:
                 )
 
     def _play(self, record: Record) -> str:
-        """Take a record of the log, or return why it cannot be."""
+        """Apply a record of the log; return the reason if that is impossible."""
         kind, why = record["what"], ""
         if kind == "grades":
             query = record["query_id"]
@@ -125,7 +125,7 @@ class State:
             return why
         self._keep(record)
         again = bool(self._waiting)
-        while again:  # what a lost line held may have come
+        while again:  # the content of a lost line may have been added
             again, waiting, self._waiting = False, self._waiting, []
             for late in waiting:
                 if self.has(late):  # its file was added again
@@ -157,13 +157,13 @@ class State:
             self.program = None
 
     def keep_aside(self, record: Record) -> None:
-        """Take the record of an answer that does not count."""
+        """Store the record of an answer that does not count."""
         self._aside.append(record)
         self.cost += record.get("cost", 0.0)
         self._ids["aside"].add(record.get("id", ""))
 
     def take_call(self, record: Record) -> None:
-        """Take the record of a call of a program."""
+        """Store the record of a call of a program."""
         self.calls += record["sent"]
         self.program = None if record.get("failed") else record
 
@@ -173,7 +173,7 @@ class State:
         return [r for r in [*self._aside, *self._waiting] if not self.has(r)]
 
     def has(self, record: Record, kind: str = "answer") -> bool:
-        """Return whether the line of a file counts already, or is kept `aside`."""
+        """Return whether the line of a file counts already, or is set `aside`."""
         return bool(record.get("id")) and record["id"] in self._ids[kind]
 
     def round_of(self, query: str) -> int | None:
@@ -184,7 +184,7 @@ class State:
     def requests(
         self, at_once: int | None = None, judge: str | None = None
     ) -> list[Request]:
-        """List what is to be asked, of at most so many pairs of a query."""
+        """List the open requests, of at most `at_once` pairs of each query."""
         return [
             request
             for query in self.queries.values()
@@ -192,7 +192,7 @@ class State:
         ]
 
     def saved(self) -> Counter[Any]:
-        """Count answers that were saved, by rule."""
+        """Count the answers that inference saved, by rule."""
         return sum((query.saved_now() for query in self.queries.values()), Counter())
 
     def contradictions(self) -> list[tuple[str, str, str, str]]:
@@ -224,7 +224,7 @@ def _settings(about: Record, where: str) -> TournamentSettings:
 
 
 def status_lines(state: State, folder: str) -> list[str]:
-    """Show where a tournament stands, and what to do next, in lines for people."""
+    """Return the progress of a tournament, and the next step, as lines for people."""
     queries = state.queries.values()
     rounds = Counter(query.round.number for query in queries if query.round)
     missing = len(state.requests())
@@ -261,7 +261,7 @@ def status_lines(state: State, folder: str) -> list[str]:
 
 
 def next_command(state: State, folder: str) -> str:
-    """Name the command line that comes next; of a program that judges, its own."""
+    """Return the next command; if a program judges, the command that runs it."""
     folder = quote(folder)
     if not state.requests():
         return f"pgcjax ask finish {folder} -o top.qrels.txt"

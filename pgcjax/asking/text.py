@@ -1,4 +1,4 @@
-"""Requests, grades and votes in files that programs of others read."""
+"""Requests, grades and votes in files that other programs read."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -15,12 +15,13 @@ _OTHER = "name a file .csv, .tsv, .jsonl or .parquet"
 def write(
     table: pd.DataFrame, path: str, lines: Callable[[pd.DataFrame], list[str]]
 ) -> None:
-    """Write a table as its suffix says: .csv, .tsv, .jsonl, .parquet, or as lines.
+    """Write a table as .csv, .tsv, .jsonl or .parquet by its suffix, else as lines.
 
-    There is nothing but the rows, so that whatever reads such files reads these.
+    The file holds the rows alone, so that any reader of its format can read it.
 
     Raises:
-        UsageError: lines cannot hold it. DataError: the file cannot be written.
+        UsageError: the lines' format cannot hold it. DataError: the file cannot be
+            written.
     """
     suffix = Path(path).suffix.lower()
     if suffix in (".csv", ".tsv"):
@@ -44,7 +45,7 @@ def write(
 
 
 def joined(lines: Iterable[str]) -> str:
-    """Put lines one below the other."""
+    """Join lines, each with a line end."""
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -65,7 +66,7 @@ def vote_lines(votes: pd.DataFrame, form: str = "clarke") -> list[str]:
     """Write votes in a format of `VOTE_LINES`, as `read_preferences` describes them.
 
     Raises:
-        UsageError: there are ties or bad documents, which only jelsas has.
+        UsageError: there are ties or bad documents, which only jelsas can express.
     """
     rows = votes[["query_id", "doc_id", "other_doc_id", "preference"]]
     bad = rows["other_doc_id"].isna()

@@ -1,4 +1,4 @@
-"""A tournament that is kept in a folder: started, asked for requests, given answers."""
+"""A tournament in a folder: start it, list its requests, add answers, finish it."""
 
 import math
 import os
@@ -50,13 +50,13 @@ class Finished(Result):
     """The result of a tournament.
 
     Attributes:
-        qrels: query_id, doc_id, relevance: the new grades.
-        votes: a row for each answer that counts: query_id, doc_id, other_doc_id,
+        qrels: New grades: query_id, doc_id, relevance.
+        votes: One row for each answer that counts: query_id, doc_id, other_doc_id,
             preference (1, -1 or 0), judge, first and round; and, where they are known,
             probability, seconds, time and cost.
-        top: query_id, doc_id, wins: the best documents of each query.
-        undecided: queries that lack answers.
-        table: `qrels`.
+        top: Best documents of each query: query_id, doc_id, wins.
+        undecided: Queries that lack answers.
+        table: Same as `qrels`.
     """
 
     qrels: pd.DataFrame
@@ -71,10 +71,10 @@ class Added:
     """Outcome of adding answers.
 
     Attributes:
-        counted: how many count.
-        before: how many lines of the same files count already.
-        silent: how many say that a judge gave no answer.
-        aside: those that were set aside: where, query_id, doc_id, other_doc_id, why.
+        counted: Number of answers that count.
+        before: Number of lines of the same files that were added before.
+        silent: Number of rows that report no answer from a judge.
+        aside: Answers set aside: where, query_id, doc_id, other_doc_id, why.
     """
 
     counted: int
@@ -86,11 +86,11 @@ class Added:
 class Tournament:
     """A tournament for the best documents of each query, kept in a folder.
 
-    Its log, `log.jsonl`, is only ever added to, and all else follows from it: a call
-    that is killed loses no answer. `start` makes a new one.
+    Its state is derived from its append-only log, `log.jsonl`, so a call that is killed
+    loses no answer. `start` makes a new tournament.
 
     Attributes:
-        folder: where it is kept.
+        folder: Folder of the tournament.
 
     Raises:
         DataError: the folder holds no tournament, or its log was changed.
@@ -118,18 +118,19 @@ class Tournament:
         """Start a tournament, and keep it in a new folder.
 
         Args:
-            folder: to be made.
-            qrels: grades, as of `read_qrels`: they say who takes part.
-            k: how many documents are to be found.
-            pairings: comparisons of a document in a round that eliminates; by default
-                7, or the first odd number above k.
-            final: most documents of the round of all pairs; by default pairings + 2.
-            judges: how many are asked about a pair; what most of them say counts.
-            sides: a pair is shown in one order, drawn (`random`), or in `both`.
-            infer: what is not asked: nothing (`none`), or what follows from answers of
-                the `majority`, or of each `judge`.
-            bad: whether all documents beat one that is called bad.
-            seed: of what is drawn.
+            folder: Folder to be made.
+            qrels: Grades, in any form that `read_qrels` takes; they choose the
+                documents that take part.
+            k: Number of documents to find.
+            pairings: Comparisons of a document in an elimination round; by default 7,
+                or the first odd number above k.
+            final: Most documents of the round of all pairs; by default pairings + 2.
+            judges: Number of judges of each pair; their majority counts.
+            sides: Pairs are shown in one `random` order, or in `both`.
+            infer: Source of inferred answers, which are not asked for: `none`, the
+                `majority`, or each `judge`.
+            bad: Whether a document that is called bad loses to all others.
+            seed: Seed of all random draws.
 
         Raises:
             UsageError: an argument is wrong, or the folder holds a tournament.
@@ -146,7 +147,7 @@ class Tournament:
 
     @property
     def settings(self) -> TournamentSettings:
-        """Return what the tournament was started with."""
+        """Return the settings with which the tournament was started."""
         return self.state.settings
 
     def requests(
@@ -161,19 +162,19 @@ class Tournament:
         """List the pairs that are to be judged now.
 
         Args:
-            at_once: of at most so many pairs of each query: with inference, fewer at
-                once make fewer in all.
-            judge: only those that this judge has not answered.
-            topics: what queries ask, as of `read_topics`.
-            texts: what documents say, as of `read_texts`.
-            progress: is told how far texts have been read.
+            at_once: Most pairs of each query; with inference, fewer pairs at once save
+                more answers.
+            judge: Name of a judge, whose requests alone are listed.
+            topics: Texts of queries, in any form that `read_topics` takes.
+            texts: Texts of documents, in any form that `read_texts` takes.
+            progress: Called while texts are read.
 
         Returns:
-            A row for each: query_id, doc_id, other_doc_id, first (doc_id again: it is
-            to be shown first), round, number (1, 2, …: requests of a pair with
-            different ones are for different judges) and judge (who has answered the
-            other order; or ""); with topics query_text, with texts doc_text and
-            other_doc_text, in which control characters are printable.
+            One row per request: query_id, doc_id, other_doc_id, first (equal to doc_id,
+            which is to be shown first), round, number (1, 2, …: different numbers of a
+            pair are for different judges) and judge (who has answered the other order;
+            or ""); with topics query_text, with texts doc_text and other_doc_text, in
+            which control characters are printable.
         """
         if at_once is not None and at_once < 1:
             raise UsageError(f"at_once: expected 1 or more, found {at_once}")
@@ -211,17 +212,18 @@ class Tournament:
         """Add answers, all or none of a call; they are on disk when it returns.
 
         Args:
-            answers: files or a table, as of `read_preferences`.
-            format: as there.
-            judge: whose answers they are where a row names no judge.
-            rounds: whether the pairs that are answered are those of the open rounds, as
-                somebody else drew them, and not those that were drawn here.
+            answers: Files or a table, as in `read_preferences`.
+            format: Format of the files, as in `read_preferences`.
+            judge: Judge of rows that name none.
+            rounds: Whether the answered pairs replace those of the open rounds, because
+                another program drew the rounds.
 
         Returns:
-            How many count, and which ones do not, and why: those are kept, too.
+            The number of answers that count, and the others with the reasons; these
+            are stored, too.
 
         Raises:
-            DataError: a row is malformed, or pairs are none of a round.
+            DataError: a row is malformed, or the pairs make no round.
             UsageError: another process adds answers.
         """
         given, silent = _read_answers(answers, format, judge)
@@ -259,31 +261,31 @@ class Tournament:
         texts: Any = None,
         progress: Progress | None = None,
     ) -> "Judged":
-        """Let a program judge what is open, until all is decided.
+        """Run a program as judge of the open pairs, until all is decided.
 
-        Each answer is on disk before the next is read; the same call goes on where
-        one was stopped. An answer to an equal request is not asked for again.
-        docs/asking.md says what the program reads and writes.
+        Each answer is on disk before the next is read; after an interruption, the same
+        call continues. The answer to an equal request is reused. docs/asking.md
+        describes the requests that the program reads, and the answers that it writes.
 
         Args:
-            command: the program and its arguments.
-            name: of the judge, where an answer names none.
-            seconds: without an answer, after which it is started again.
-            retries: how often a request is sent again, and a program started again
-                that gives no answer.
-            window: requests that wait for an answer at a time.
-            most: requests in all.
-            most_cost: no more is asked when the answers have cost so much.
-            orders: `one`: that of the request; `both`: a pair is asked twice, for one
-                answer, which is a tie where the two differ.
-            topics: what queries ask, as of `read_topics`: requests show it.
-            texts: what documents say, as of `read_texts`.
-            progress: is told how far it is.
+            command: The program and its arguments.
+            name: Name of the judge, where an answer has none.
+            seconds: Time without an answer after which the program is restarted.
+            retries: Times that an unanswered request is repeated, and that a program
+                without answers is restarted.
+            window: Most requests that wait for an answer at a time.
+            most: Most requests in all.
+            most_cost: Cost of answers after which no more are requested.
+            orders: `one`, the order of the request; or `both`: two requests make one
+                answer, which is a tie if they differ.
+            topics: Texts of queries for the requests, as in `read_topics`.
+            texts: Texts of documents for the requests, as in `read_texts`.
+            progress: Called with `(stage, done, total)`.
 
         Raises:
-            UsageError: a limit is none, or another process adds answers.
-            DataError: the program cannot be started, or gives no answers, or one that
-                cannot be read.
+            UsageError: a limit is out of range, or another process adds answers.
+            DataError: the program cannot be started, or gives no answers, or an
+                unreadable one.
         """
         from pgcjax.asking.program import Judging
 
@@ -292,17 +294,17 @@ class Tournament:
         return Judging(self, command, name, *limits, progress, given).run()
 
     def finish(self, *, grades: str = "top", partial: bool = False) -> Finished:
-        """Return the new grades, and the votes that they rest on.
+        """Return the new grades, and the votes behind them.
 
         Args:
-            grades: `top`: of the top its wins in the last round + the highest grade of
-                the query + 100, and of all others the old grade; or `wins`: the wins of
-                a document in all rounds, of those that won.
-            partial: whether queries may be left that are not decided: with `top` they
-                keep their grades.
+            grades: With `top`, the top documents get their wins in the last round + the
+                highest grade of the query + 100, and all others keep their grades. With
+                `wins`, each document with a win gets its wins in all rounds.
+            partial: Whether queries may be undecided; with `top` their documents keep
+                their grades.
 
         Raises:
-            UsageError: judgments are missing, or `grades` is none of these.
+            UsageError: judgments are missing, or `grades` is neither of these.
         """
         missing = len(self.state.requests())
         if missing and not partial:
@@ -341,13 +343,13 @@ class Tournament:
             appender.mend(self._load())
             yield appender
         except BaseException:
-            self._load()  # what was taken, but not written, is forgotten
+            self._load()  # drops answers that were counted, but not written
             raise
         finally:
             appender.close()
 
     def _load(self) -> log.Contents:
-        """Read the log, and warn of a last line that was cut short."""
+        """Read the log, and warn of an incomplete last line."""
         contents = log.read(self.folder)
         if contents.rest:
             log.warn_of_rest(self.folder)
@@ -357,7 +359,7 @@ class Tournament:
     def _count(self, given: list[Record]) -> tuple[list[Record], list[Record]]:
         """Count answers; return the records that count, and those that do not.
 
-        One that nobody asked for yet is tried again once others have opened a round.
+        An answer without a request is tried again once others have opened a round.
         """
         counting: list[Record] = []
         others: dict[int, Record] = {}
@@ -368,7 +370,7 @@ class Tournament:
                 record["round"] = self.state.round_of(record["query_id"])
                 if why := self.state.count(record):
                     waiting.append((i, record))
-                    # The first reason is the telling one.
+                    # The first reason is the most informative one.
                     others.setdefault(i, aside(record, why))
                 else:
                     others.pop(i, None)
@@ -378,7 +380,7 @@ class Tournament:
             left = waiting
 
     def _take_rounds(self, given: list[Record]) -> list[Record]:
-        """Take the pairs of answers for those of the open rounds."""
+        """Use the pairs of answers as those of the open rounds."""
         pairs: dict[str, dict[Pair, str]] = {}
         for record in given:
             if "other_doc_id" in record and not self.state.has(record):
@@ -410,19 +412,20 @@ def _read_answers(
 ) -> tuple[list[Record], int]:
     """Read records of answers in any layout that `read_preferences` knows.
 
-    Each says where it is `from`; one of a file has an `id` made of the lines above and
-    itself, so that a file that was added in part, or has grown, can be added again.
+    Each record has its origin in `from`. Records of files have an `id`, made of the
+    line and all lines above it, so that a file that was added in part, or has grown,
+    can be added again.
 
     Args:
-        source: files or a table.
-        format: as of `read_preferences`.
-        judge: whose rows are that name no judge.
+        source: Files or a table.
+        format: Format of the files, as in `read_preferences`.
+        judge: Judge of rows that name none.
 
     Returns:
-        The answers, and how many rows say that a judge gave none.
+        The answers, and the number of rows that report no answer from a judge.
 
     Raises:
-        UsageError: rows are of several aspects, or `flips` was chosen.
+        UsageError: rows have several aspects, or `flips` was chosen.
         DataError: a row is malformed.
     """
     if chosen().flips != "keep":
@@ -453,7 +456,7 @@ def _read_answers(
 
 
 def _rows_of_aspect(cells: list[Any]) -> list[int]:
-    """Choose the rows of the aspect that was named; all are of one."""
+    """Choose the rows of the named aspects; all of them must have the same one."""
     aspects, wanted = [*map(_known, cells)], chosen().aspects
     rows = [i for i, aspect in enumerate(aspects) if not wanted or aspect in wanted]
     if len(several := {aspects[i] for i in rows}) == 1:
@@ -467,6 +470,6 @@ def _rows_of_aspect(cells: list[Any]) -> list[int]:
 
 
 def _known(cell: Any) -> Any:
-    """Return a cell; None where nothing is known."""
+    """Return a cell; None if it is missing."""
     nothing = cell is pd.NA or (isinstance(cell, float) and math.isnan(cell))
     return None if nothing else cell

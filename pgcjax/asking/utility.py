@@ -43,10 +43,10 @@ from pgcjax.tensors.flat_runs import RunRanks
 from pgcjax.tensors.padding import padded_size, stack
 
 _COLUMNS = ["query_id", "doc_a", "doc_b", "utility"]
-_ANSWERS = 256  # in a call
-_AT_ONCE = 16  # more leave the caches of a CPU
+_ANSWERS = 256  # answers in a call
+_AT_ONCE = 16  # graphs at a time: more do not fit in the caches of a CPU
 _EXACT = 2.0**53
-_BITS = 40  # of a stake after the point, or fewer where there are many documents
+_BITS = 40  # fractional bits of a stake; fewer where there are many documents
 
 Matrix = Float64[np.ndarray, "n n"]
 Pairs = Int[np.ndarray, "pairs 2"]
@@ -57,11 +57,11 @@ class NextAnswers(Result):
     """Pairs of documents in the order of their utility, and what is decided.
 
     Attributes:
-        table: a row for each pair that has no answer and may decide between runs, the
-            greatest utility first: query_id, doc_a, doc_b, utility.
-        comparisons: a row for each two runs: run_a, run_b, low and high (between which
-            the difference of their means will be), better (the run that is better,
-            whatever the answers; none if that is open).
+        table: One row for each pair without an answer that may decide between runs,
+            the greatest utility first: query_id, doc_a, doc_b, utility.
+        comparisons: One row for each pair of runs: run_a, run_b, low and high (bounds
+            of the difference of their means after all answers), better (the run that
+            is better whatever the answers are; empty while that is open).
     """
 
     comparisons: pd.DataFrame
@@ -84,18 +84,19 @@ def next_by_utility(
     """Choose which pairs to ask for next, so that few answers separate runs.
 
     Args:
-        runs: what `read_runs` takes: two or more; all pairs of them are compared.
-        preferences: the answers so far; None at the beginning.
-        measure: ppref, rpref, fpref, wpref or PGC; its mean over queries.
-        documents: of a query that are paired: those that the runs rank highest.
-        infer: a judge is transitive: pairs that answers imply are not asked for.
-        may_tie: an answer may be a tie, or never come; else each is for a document.
-        expect: answers are as likely as not (`even`), or as Bradley and Terry's
-            strengths by the answers so far have it (`bt`).
-        queries: those that count; by default all of the runs.
-        order: of documents in a run: `trec`, `clarke` or `rank`.
-        memory: bytes that a file may take.
-        progress: called with `(stage, done, total)`.
+        runs: Two or more runs, in any form that `read_runs` takes; all pairs of them
+            are compared.
+        preferences: Answers so far; None at the beginning.
+        measure: ppref, rpref, fpref, wpref or PGC; its mean over queries is compared.
+        documents: Number of documents per query to pair: those the runs rank highest.
+        infer: Whether judges are transitive: pairs that answers imply are not asked.
+        may_tie: Whether an answer may be a tie, or never come.
+        expect: Probability of an answer: 1/2 (`even`), or that of a Bradley-Terry model
+            of the answers so far (`bt`).
+        queries: Queries that count; by default all of the runs.
+        order: Order of documents in a run: `trec`, `clarke` or `rank`.
+        memory: Bytes that a file may take.
+        progress: Called with `(stage, done, total)`.
 
     Raises:
         DataError: the data cannot be read. UsageError: an argument is wrong.
@@ -144,7 +145,7 @@ def _comparisons(
 def _table(pools: Sequence[Pool], weights: Sequence[Matrix]) -> pd.DataFrame:
     """List the pairs that have a utility, the greatest first."""
     rows = []
-    for pool, weight in zip(pools, weights, strict=False):  # none if all is decided
+    for pool, weight in zip(pools, weights, strict=False):  # no weights: all decided
         first, second = np.nonzero(np.triu(weight) > 0)
         values = weight[first, second].tolist()
         for i, j, value in zip(first.tolist(), second.tolist(), values, strict=True):
@@ -156,7 +157,7 @@ def _table(pools: Sequence[Pool], weights: Sequence[Matrix]) -> pd.DataFrame:
 def _notes(
     measure: str, comparisons: pd.DataFrame, runs: int, pools: Sequence[Pool]
 ) -> Iterator[str]:
-    """Describe what is open and decided, a line for each comparison of a few."""
+    """Describe what is open and decided; few comparisons get a line each."""
     yield (
         f"{counted(runs, 'run')}, {counted(len(pools), 'query')}, "
         f"{counted(sum(pool.pairs for pool in pools), 'pair')} without an answer"
@@ -180,9 +181,9 @@ def _difference_bounds(
 ) -> Float64[np.ndarray, "comparisons 2"]:
     """Bound the differences of means over queries, whatever the answers to come.
 
-    Of shares of preferences, the bounds are attained, unless answers may be ties. Of
-    PGC they hold if each open pair gets one answer that is no tie, and are loose: each
-    run is bounded by itself.
+    Bounds for shares of preferences are tight, unless answers may be ties. Bounds for
+    PGC hold if each open pair gets one answer that is no tie, and are loose, because
+    each run is bounded separately.
     """
     sums, (one, other) = np.zeros((len(compared), 2)), compared.T
     for pool in pools:
@@ -204,10 +205,10 @@ def _utilities(
 ) -> list[Matrix]:
     """Return the expected utility of asking for each pair of each query.
 
-    It is the expected gain of the answer, averaged over comparisons; `chances` says how
-    likely it prefers the row's document. The gain of an
-    answer is by how much it, with all that it implies, narrows the bounds of a
-    difference of means; of PGC, whose bounds are loose, by how much it moves it.
+    Utility is the expected gain of the answer, averaged over comparisons; `chances` are
+    probabilities that it prefers the row's document. The gain of an answer, with all
+    that it implies, is the amount by which it narrows the bounds of a difference of
+    means; for PGC, whose bounds are loose, the amount by which it moves the difference.
     """
     scale = 1 / (len(pools) * len(compared))
     if measure.name == "PGC":
@@ -221,7 +222,7 @@ def _utilities(
 
 
 def _chances(pools: Sequence[Pool], preferences: pd.DataFrame | None) -> list[Matrix]:
-    """Compute how likely each document is preferred; without answers, strength is 0."""
+    """Compute the probability of each preference; without answers, strengths are 0."""
     strong: dict[tuple[str, str], float] = {}
     if preferences is not None:
         table = strengths(preferences)
@@ -237,8 +238,8 @@ def _chances(pools: Sequence[Pool], preferences: pd.DataFrame | None) -> list[Ma
 def _narrowed(measure: Measure, pool: Pool, compared: Pairs) -> Matrix:
     """Return by how much each answer narrows the bounds of differences.
 
-    Stakes are rounded to whole multiples of a power of 2, so that sums of them are
-    exact, and the same in every order.
+    Stakes are rounded to multiples of a power of 2, so that their sums are exact, and
+    independent of the order of addition.
     """
     runs = ComparedRuns.of(measure, pool, compared)
     differ = stakes(runs, pool.counts, pool.unsettled)
@@ -248,12 +249,12 @@ def _narrowed(measure: Measure, pool: Pool, compared: Pairs) -> Matrix:
 
 
 def _graph_documents(pool: Pool) -> Int64[np.ndarray, " vertices"]:
-    """List the documents with an answer, now or once: PGC's graph has no others."""
+    """List the documents with an answer, now or later: the vertices of PGC's graph."""
     return np.flatnonzero(((pool.counts + pool.counts.T > 0) | pool.unsettled).any(1))
 
 
 def _pgc(measure: Measure, sums: np.ndarray, documents: int) -> np.ndarray:
-    """Normalise sums of RBO weights to PGC, for a query with so many documents."""
+    """Normalise sums of RBO weights to PGC, for a query of this many documents."""
     q = measure.parameters
     settings = q["p"], q["depth"], q["normalization"]
     return finished(*settings, sums.reshape(-1, 1), np.array([documents])).reshape(
@@ -283,7 +284,7 @@ def _moves(
     compared: Pairs,
     progress: Progress | None,
 ) -> Iterator[Matrix]:
-    """Yield by how much each answer moves PGC's differences, over comparisons."""
+    """Yield the amount by which each answer moves differences of PGC, summed."""
     open_pairs = [np.argwhere(pool.unsettled) for pool in pools]
     none = np.zeros((1, 2), np.int64)
     tried = [np.concatenate([none, pairs]) for pairs in open_pairs]
@@ -302,7 +303,7 @@ def _answered_scores(
     tried: Sequence[Pairs],
     progress: Progress | None = None,
 ) -> Iterator[Float64[np.ndarray, "answers runs"]]:
-    """Score runs by PGC after each answer to a pair of each pool; (i, i) is none."""
+    """Score runs by PGC after each answer to a pair of each pool; (i, i) adds none."""
     weights = rank_weights(measure.parameters["p"], measure.parameters["depth"])
 
     def calls() -> Iterator[Call]:
@@ -330,7 +331,7 @@ def _peel_call(
     vertices = _graph_documents(pool)
     n, size = len(vertices), padded_size(len(vertices))
     inside = np.ix_(vertices, vertices)
-    most = pool.counts[inside] + pool.unsettled[inside]  # whatever the answers
+    most = pool.counts[inside] + pool.unsettled[inside]  # upper bound of the counts
     degree = max(most.sum(0).max(initial=0), most.sum(1).max(initial=0))
     packed = size <= peel_packed.MOST_VERTICES and degree < peel_packed.MOST_DEGREE
 
@@ -358,7 +359,7 @@ def _answered_graphs(pool: Pool, pairs: Pairs) -> Int[np.ndarray, "answers n n"]
 
 
 def _by_place(ranks: Int[np.ndarray, "runs n"]) -> RunRanks:
-    """Order the vertices by each run, those not retrieved by id; padding at the end."""
+    """Order the vertices by each run, unretrieved ones by id; padding at the end."""
     inverse = np.argsort(ranks, axis=1, kind="stable").astype(np.int32)
     order = np.argsort(inverse, axis=1).astype(np.int32)
     return RunRanks(order, inverse, np.take_along_axis(ranks, inverse, axis=1))

@@ -24,15 +24,15 @@ _MEMORY = (
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit.
 
-    0 done, 1 a defect of ours, 2 wrong use or data, 3 out of memory, 130 stopped.
-    Results go to stdout; every message is one line on stderr. Without `args` it is a
-    program of its own, which starts and ends faster than a call among others.
+    Exit codes: 0 done, 1 a defect of pgcjax, 2 wrong use or data, 3 out of memory, 130
+    stopped. Results go to stdout; every message is one line on stderr. Without `args`,
+    the process is taken to serve this call alone, and starts and ends faster.
     """
     if args is None:
-        gc.set_threshold(500_000, 10, 100)  # modules make objects that stay
+        gc.set_threshold(500_000, 10, 100)  # imported modules hold permanent objects
     _keep_for_later()
     _give_memory_back()
-    # Or each thread of numpy's BLAS turns in a loop for a tenth of a second.
+    # By default, idle threads of numpy's BLAS spin for a tenth of a second.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
     with warnings.catch_warnings():
         warnings.simplefilter("always", DataWarning)
@@ -40,28 +40,28 @@ def main(args: list[str] | None = None) -> None:
         code = _run(args)
     if args is None:
         code = _flush(code)
-        os._exit(code)  # libraries take a third of a second to take themselves apart
+        os._exit(code)  # the teardown of libraries takes a third of a second
     sys.exit(code)
 
 
 def _flush(code: int) -> int:
-    """Write out what was printed; a full disk fails a call that went well."""
+    """Flush the output; a full disk turns success into failure."""
     try:
         sys.stdout.flush()
         sys.stderr.flush()
     except OSError as error:
-        if error.errno != errno.EPIPE:  # its reader has gone, as with `| head`
+        if error.errno != errno.EPIPE:  # the reader ended early, as with `| head`
             return _fail(f"cannot print: {error.strerror}", code or 2)
     return code
 
 
 def _keep_for_later() -> None:
-    """Cache compiled programs and optimal orders, where the user likes."""
+    """Choose folders for compiled programs and optimal orders, unless the user did."""
     cache = platformdirs.user_cache_path("pgcjax")
     os.environ.setdefault("PGCJAX_CACHE_DIR", str(cache))
     folder = cache / "compiled"
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-        # What is kept there is code, which the next call runs: nobody else's.
+        # The next call runs the code in this folder, so nobody else may write there.
         try:
             make_private(folder)
             problem = others_place(folder)
@@ -77,10 +77,10 @@ def _keep_for_later() -> None:
 
 
 def _give_memory_back() -> None:
-    """Let libraries give back what they do not use, unless the user decides.
+    """Make libraries return unused memory to the system, unless the user decides.
 
-    None finds what another keeps, and by default they keep much; and of addresses far
-    more than of memory, which matters where a limit is on these.
+    By default each library retains much freed memory, which others cannot use, and
+    reserves far more addresses than memory, which matters if addresses are limited.
     """
     freed = "dirty_decay_ms:500,muzzy_decay_ms:0"
     if address_space():
@@ -93,7 +93,7 @@ def _give_memory_back() -> None:
             arenas = -8  # M_ARENA_MAX of the C library
             ctypes.CDLL(None).mallopt(arenas, 1)
     os.environ.setdefault("_RJEM_MALLOC_CONF", freed)
-    os.environ.setdefault("MIMALLOC_PURGE_DELAY", "0")  # of pyarrow
+    os.environ.setdefault("MIMALLOC_PURGE_DELAY", "0")  # read by pyarrow
 
 
 def _run(args: list[str] | None) -> int:
@@ -111,20 +111,20 @@ def _run(args: list[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _fail("stopped", 130)
     except SystemExit:
-        # So click leaves where the reader of a pipe has gone, as with `| head`.
+        # click exits thus if the reader of a pipe ended early, as with `| head`.
         return 0
-    except BaseException as error:  # a panic of polars is no Exception
+    except BaseException as error:  # panics of polars are not Exceptions
         if _is_of_memory(error):
             return _fail(_MEMORY, OUT_OF_MEMORY)
         if type(error).__name__ == "PanicException":
             return _fail(f"polars failed to read a table: {error}", 2)
-        if isinstance(error, OSError):  # all of files is said by who reads or writes
+        if isinstance(error, OSError):  # errors of files are reported elsewhere
             return _fail(f"cannot print: {error.strerror}", 2)
         raise
 
 
 def _is_of_memory(error: BaseException) -> bool:
-    """Return whether an error, of whatever library, means that memory ran out."""
+    """Return whether an error of any library means that memory ran out."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     message = str(error)

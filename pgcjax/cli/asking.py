@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pgcjax.asking.tournament import Tournament
 
 _SUFFIXES = (".txt", *TABLE_SUFFIXES)
-_SAID = 10  # answers set aside that are named one by one
+_SAID = 10  # most answers set aside that are listed individually
 
 state_argument = click.argument("state", type=opt.FILE, metavar="STATE")
 
@@ -281,7 +281,7 @@ def judge_(state: str, command: str, name: str | None, **limits: Any) -> None:
     """Let a program judge until all is decided; the same call goes on if it stopped.
 
     COMMAND, such as 'python judge.py', reads requests as JSON lines and writes answers.
-    Each answer is kept on disk as it comes.
+    Each answer is stored on disk at once.
     """
     tournament = _open(state)
     with ProgressDisplay() as progress:
@@ -318,7 +318,7 @@ def _say_next(tournament: "Tournament") -> None:
 
 
 def _write(table: "pd.DataFrame", path: str | None, lines: Any, noun: str) -> None:
-    """Write a table as its suffix says, or as lines; print lines without a path."""
+    """Write a table in the format of its suffix, or print lines without a path."""
     from pgcjax.asking.text import joined, write
 
     if path:
@@ -431,9 +431,9 @@ def simulate(
 ) -> None:
     """Simulate costs and results of designs of asking, by a judge who knows the truth.
 
-    Of made-up queries; or of RUNs, with the grades of --qrels for the truth, or with
-    --votes that are replayed: how many answers a query takes, how right the best
-    documents come out, and which run is better.
+    Queries are made up; or RUNs are given, with the grades of --qrels as the truth, or
+    with --votes to replay. Prints how many answers a query takes, how accurate the best
+    documents are, and how often the better run is found.
     """
     from pgcjax.asking.simulate import SIZES, simulate_asking
 

@@ -1,4 +1,4 @@
-"""The verbs of the command line. Each imports inside it all that it needs."""
+"""The verbs of the command line. Each imports its libraries when it is called."""
 
 from importlib import import_module
 from typing import Any
@@ -42,7 +42,7 @@ HELP: dict[str, Any] = {
 
 
 class _Program(click.Group):
-    """All verbs; what is imported for one of them alone is not for all."""
+    """All verbs, of which only the called one is imported."""
 
     command_class = Verb
 
@@ -84,7 +84,7 @@ class _Program(click.Group):
 
     def _load(self, module: str | None = None) -> None:
         for name in [module] if module else _MODULES:
-            import_module(f"{__package__}.{name}")  # it adds its verbs
+            import_module(f"{__package__}.{name}")  # adds its verbs
 
 
 @click.group(
@@ -102,7 +102,7 @@ def cli() -> None:
     FILE and RUN are files, folders or quoted glob patterns; .gz .bz2 .xz .zst too.
     """
     limit = address_space()
-    if limit and limit < LEAST_ADDRESSES:  # libraries would end without a word
+    if limit and limit < LEAST_ADDRESSES:  # libraries would abort without a message
         say(
             f"error: out of memory: a limit (ulimit -v) leaves {limit >> 20:,} MiB of "
             f"addresses, and libraries need {LEAST_ADDRESSES >> 20:,} MiB. Raise it.",

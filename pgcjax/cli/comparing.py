@@ -182,7 +182,7 @@ def _compare(
     required: dict[str, Any] | None,
     options: dict[str, Any],
 ) -> "tuple[list[Comparison], list[tuple[str, str]]]":
-    """Compare runs by each measure; return notes with the measure that they are of."""
+    """Compare runs by each measure; return notes with their measures, too."""
     from pgcjax.stats.compare import compare
     from pgcjax.stats.matrix import read
     from pgcjax.stats.rectified import read_human
@@ -218,7 +218,7 @@ def _compare(
 def _print(
     comparisons: "list[Comparison]", form: str, top: int | None, pairs: bool
 ) -> None:
-    """Print pairs, or runs, the best first."""
+    """Print pairs, or runs with the best first."""
     if not (pairs or form in _DATA):
         from pgcjax.reporting.leaderboard import leaderboard
 
@@ -346,8 +346,8 @@ def _evaluated(
     """Score two files of a run each.
 
     Returns:
-        The scores, the names of the runs, and runs and judgments: scores remember them
-        as long as they are there.
+        The scores, the names of the runs, and the runs and judgments, to keep them
+        alive: scores refer to them weakly.
     """
     from pgcjax.engine.evaluate import evaluate
 

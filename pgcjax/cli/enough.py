@@ -1,4 +1,4 @@
-"""The verbs that ask for how many judgments, and for which: enough, next."""
+"""The verbs about the number and choice of judgments: enough, next."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +69,8 @@ def enough(
 ) -> None:
     """Compute how well fewer judgments preserve the order of the runs.
 
-    A share of the judgments of each query is drawn, without replacement, again and
-    again, and the runs are ordered by each draw. Nothing is said of more judgments than
+    Repeatedly, a share of the judgments of each query is drawn without replacement, and
+    the runs are ordered by each draw. The results do not extend to more judgments than
     there are.
     """
     from pgcjax.engine.enough import enough as tried
@@ -106,7 +106,7 @@ _ONLY = {
     "alpha": ("chance",),
     "seed": ("effect", "chance"),
 }
-"""Values of `BY` that take an option, for options that not all of them take."""
+"""Values of `BY` that take an option, for each option that some do not take."""
 
 
 @judgments.command("next")
@@ -192,9 +192,9 @@ def next_(
     """Choose which pairs of documents to judge next, to separate runs.
 
     By effect: how far the next vote on a pair is expected to move the difference of two
-    of the best runs that the judgments do not tell apart. By utility: how far the next
-    answer is expected to narrow the bounds of the difference of two runs; nothing need
-    be asked once these exclude 0.
+    of the best runs that the judgments do not separate. By utility: how far the next
+    answer is expected to narrow the bounds of the difference of two runs; no answer is
+    needed once these exclude 0.
     """
     if rows < 1:
         raise click.UsageError(f"--rows {rows}: expected a number of rows, 1 or more")
@@ -224,7 +224,7 @@ def _next(
     options: dict[str, Any],
     progress: ProgressDisplay,
 ) -> Any:
-    """Order pairs as asked."""
+    """Order pairs by the chosen criterion."""
     if by == "effect":
         from pgcjax.engine.next_judgments import next_judgments
 

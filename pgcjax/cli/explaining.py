@@ -97,7 +97,7 @@ def explain(
 
 
 def _table(result: "Explanation | Difference", show: str) -> "pd.DataFrame":
-    """Choose what is shown; what has several values becomes text."""
+    """Choose the table to show; cells with several values become text."""
     table = result.table if show == "adds" else getattr(result, show)
     if "candidates" in table:
         names = [" ".join(of_step) for of_step in table["candidates"]]

@@ -75,7 +75,7 @@ def pack(
 ) -> None:
     """Write runs as one file that evaluate reads many times faster.
 
-    Fastest with the judgments that it is packed for; other judgments read all of it.
+    Reading is fastest with the same judgments; with others, evaluate reads all of it.
     """
     if only_judged and not judgments:
         raise click.UsageError("--only-judged needs --prefs FILE or --qrels FILE")
@@ -126,7 +126,7 @@ def check(
         for name, table in tables.items()
         for line in checks.SUMMARIES[name](table)
     ]
-    lines += checks.summarise_overlap(tables)  # or an error: then nothing is printed
+    lines += checks.summarise_overlap(tables)  # before printing: it may raise an error
     for line in lines:
         click.echo(line)
 
@@ -150,7 +150,7 @@ def simulate(output: str, grid: list[int | None], **settings: int | None) -> Non
 
     settings |= dict(zip(("rows", "columns"), grid, strict=False))
     given = CollectionSettings(**{k: v for k, v in settings.items() if v is not None})
-    if os.path.exists(output):  # of a name that is too long, writing tells
+    if os.path.exists(output):  # false for too long names, which fail when written
         raise click.UsageError(f"{output} exists already: name a new folder")
     check_room(output)
     from pgcjax.datasets.simulator import simulate as make

@@ -1,4 +1,4 @@
-"""The verbs that ask what scores mean: discriminate, agree, correlate."""
+"""The verbs that interpret scores: discriminate, agree, correlate."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -32,8 +32,8 @@ def _give(
     below: Sequence[str] = (),
     **metadata: Any,
 ) -> None:
-    """Print a table, and write it with what it depends on."""
-    # What was left out has been said, as a warning.
+    """Print a table, and write it with its settings."""
+    # Notes on data left out were shown as warnings before.
     metadata |= {"lacking": list(notes)} if notes else {}
     metadata = {"version": __version__, **metadata}
     output.give(table, metadata, best="power", below=below)
@@ -85,7 +85,7 @@ def discriminate(
 
     source = score_files(scores)
     if gold:
-        missing = "shared" if missing == "own" else missing  # two measures at once
+        missing = "shared" if missing == "own" else missing  # needs common queries
         settings: dict[str, Any] = {"gold": list(gold), "missing": missing}
         table = discrimination.intuitiveness(source, measures=measures, **settings)
         _give(output, table, table.attrs["notes"], **settings)
@@ -143,7 +143,7 @@ def agree(
 
 
 def _tie_settings(text: str, serp: str | None) -> dict[str, Any]:
-    """Read what makes a tie, as arguments of `agree`."""
+    """Read the threshold of ties, as arguments of `agree`."""
     if text == "preferences" and serp:
         return {"threshold": 0.0, "tie_share": text}
     try:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pgcjax.stats.scores import Scores
 
 FORMATS = ("text", "table", "csv", "json", "latex", "markdown")
-_SHOWN = 50  # runs that a terminal shows, if nobody says how many
+_SHOWN = 50  # most runs on a terminal by default
 
 format_option = click.option(
     "--format",
@@ -35,7 +35,7 @@ format_option = click.option(
 
 
 def top_option(help: str, noun: str = "runs") -> opt.Decorator:
-    """Add --top N, for rows of a table that are called by this noun."""
+    """Add --top N, for tables whose rows have this noun."""
 
     def check(context: click.Context, option: click.Parameter, top: int | None) -> Any:
         if top is not None and top < 1:
@@ -53,12 +53,12 @@ top_runs_option = top_option(
 
 
 class Output(NamedTuple):
-    """Outlet of findings: stdout, and a file if one is named.
+    """Destination of findings: stdout, and a file if one is named.
 
     Attributes:
-        form: how they are printed, one of `FORMATS`.
-        path: of the file.
-        spreadsheet: whether no name in it is computed by a spreadsheet.
+        form: Format of printed findings, one of `FORMATS`.
+        path: Path of the file.
+        spreadsheet: Whether names are escaped, so that no spreadsheet computes them.
     """
 
     form: str
@@ -79,13 +79,13 @@ class Output(NamedTuple):
         """Write findings at full precision and print them, with notes on stderr.
 
         Args:
-            table: of findings.
-            metadata: what they depend on.
-            notes: on stderr, a line each.
-            noun: a plural for the rows.
-            printed: a table to print in place of the one that is written.
-            best: as of `print_findings`.
-            below: lines below a printed table for people or papers.
+            table: Table of findings.
+            metadata: Settings of the findings.
+            notes: Notes for stderr, one line each.
+            noun: Plural noun of the rows.
+            printed: Table to print instead of `table`, which is written.
+            best: As in `print_findings`.
+            below: Lines below a printed table for people or papers.
         """
         for note in notes:
             say(note)
@@ -109,7 +109,7 @@ def findings_options(
 ) -> opt.Decorator:
     """Add --format, -o and --spreadsheet; the command gets an `Output` as `output`.
 
-    Arguments are as of `output_option`.
+    Arguments are those of `output_option`.
     """
     add = opt.together(
         format_option,
@@ -135,10 +135,10 @@ def findings_options(
 
 
 def format_of(form: str | None, top: int | None = None, per_query: bool = False) -> str:
-    """Choose what is printed, before work is spent on it.
+    """Choose the format of the output, before any work.
 
     Raises:
-        click.UsageError: the options do not go together.
+        click.UsageError: the options are incompatible.
     """
     if per_query and (top or form not in (None, "text")):
         other = "--top" if top else f"--format {form}"
@@ -178,11 +178,11 @@ def print_findings(
     """Print a table of findings in any format.
 
     Args:
-        table: of findings.
-        form: one of `FORMATS`.
-        metadata: what they depend on.
-        best: the column whose largest number is bold.
-        notes: below a table for people or papers, a line each.
+        table: Table of findings.
+        form: One of `FORMATS`.
+        metadata: Settings of the findings.
+        best: Column whose largest number is bold.
+        notes: Notes below a table for people or papers, one line each.
     """
     if form == "text":
         print_table(table)
@@ -200,7 +200,7 @@ def print_findings(
 
 
 def _print_data(table: "pd.DataFrame", form: str, metadata: dict[str, Any]) -> None:
-    """Print all digits, and what the numbers depend on."""
+    """Print all digits, and the settings of the findings."""
     if form == "csv":
         rows = table.to_csv(index=False, lineterminator="\n")
         click.echo(printable(f"{header(metadata)}\n{rows}", keep="\t\r\n"), nl=False)
@@ -209,7 +209,7 @@ def _print_data(table: "pd.DataFrame", form: str, metadata: dict[str, Any]) -> N
 
 
 def as_json(table: "pd.DataFrame", metadata: dict[str, Any]) -> str:
-    """Write all digits, and what the numbers depend on, as one object."""
+    """Format all digits, and the settings of the findings, as one object."""
     lines = []
     for record in table.to_dict("records"):
         for name, value in record.items():
@@ -221,7 +221,7 @@ def as_json(table: "pd.DataFrame", metadata: dict[str, Any]) -> str:
 
 
 def _print_markup(table: "TextTable", form: str, metadata: dict[str, Any]) -> None:
-    """Print a table for a paper or a page, behind a comment on what it depends on."""
+    """Print a table for a paper or a page, after a comment with its settings."""
     from pgcjax.io.text_tables import latex, markdown
 
     about = header(metadata).removeprefix("# ")
@@ -229,7 +229,7 @@ def _print_markup(table: "TextTable", form: str, metadata: dict[str, Any]) -> No
         print_line(f"% {about}")
         text = latex(table)
     else:
-        escaped = about.replace(">", r"\u003e")  # as JSON may, so that it ends nothing
+        escaped = about.replace(">", r"\u003e")  # valid JSON that ends no comment
         print_line(f"<!-- {escaped} -->")
         print_line("")
         text = markdown(table)
@@ -244,7 +244,7 @@ def print_table(table: "pd.DataFrame") -> None:
 
 
 def print_line(line: str) -> None:
-    """Print a line, perhaps of columns with tabs; of names, all characters are seen."""
+    """Print a line, which may have tabs; control characters are made visible."""
     click.echo(printable(line, keep="\t"))
 
 
@@ -253,7 +253,7 @@ def _cell(value: object) -> str:
         return f"{value:.4f}"
     if isinstance(value, bool):
         return str(value).lower()
-    # A rank that there is none of, which pandas writes as <NA>.
+    # A missing rank, which pandas writes as <NA>.
     return "" if str(value) == "<NA>" and not isinstance(value, str) else str(value)
 
 
@@ -265,7 +265,7 @@ def give(
     notes: Sequence[str] | None = None,
     **form: Any,
 ) -> None:
-    """Print the notes of scores, or others, and write them, if that is not done."""
+    """Print notes, by default those of scores, and write the scores unless written."""
     for note in scores.notes if notes is None else notes:
         say(note)
     if output and not written:

@@ -1,4 +1,4 @@
-"""The verb that bounds how few judgments, or queries, overturn an order: fragile."""
+"""The verb that bounds the fewest judgments, or queries, that overturn an order."""
 
 from typing import Any
 
@@ -48,9 +48,9 @@ def fragile(
 ) -> None:
     """Bound the fewest judgments, or queries, whose change overturns an order.
 
-    The judgments of the smallest set that was found are listed, to be judged again
-    first; a proven bound tells how many cannot do it. Without RUN, votes on systems are
-    ordered by Bradley and Terry's model.
+    The smallest set found is listed, to be judged again first; a proven bound shows how
+    few judgments cannot overturn the order. Without RUN, Bradley and Terry's model of
+    votes orders systems.
     """
     from pgcjax.engine.fragile import fragile as bounded
 

@@ -117,8 +117,8 @@ def judges(
     (--judge A --judge B): agreement, where they differ, and what sways one more.
 
     With --prefs or --source, each RUN is scored by the judgments of each judge alone;
-    two judges are compared on the queries that both judged. Intervals are of queries
-    that are drawn again.
+    two judges are compared on the queries that both judged. Intervals are from
+    resampled queries.
     """
     if not (prefs or sources):
         votes = _compare_votes(runs, show, judges, prefs_format, before, lengths)
@@ -203,7 +203,7 @@ def _compare_votes(
 
 
 def _give_votes(found: "JudgeComparison", show: str, output: Output) -> None:
-    """Print and write what is asked for of two judges."""
+    """Print and write the chosen comparison of two judges."""
     of = (found.table, found.pairs, found.queries, found.documents)
     table = dict(zip(OF_VOTES, of, strict=True))[show]
     about = {**found.metadata, "show": show, "version": __version__}
@@ -228,7 +228,7 @@ def _read(
     files: dict[str, list[str]] = {}
     for name, path in opt.split_pairs(sources, "--source", "NAME=FILE"):
         files.setdefault(name, []).append(path)
-    with reading(flips=FLIPS[0]):  # each policy is tried
+    with reading(flips=FLIPS[0]):  # "keep" all votes: each policy is tried
         given = {
             name: read_preferences(paths, format=prefs_format)
             for name, paths in files.items()
@@ -243,7 +243,7 @@ def _shown(
     testing: dict[str, Any],
     progress: Progress,
 ) -> "tuple[pd.DataFrame, list[str], dict[str, Any]]":
-    """Compute the table that is asked for, its notes, and what it depends on."""
+    """Compute the chosen table, its notes, and its settings."""
     if show == "judges":
         table = result.orders(**(drawing | testing), progress=progress)
         return table, result.in_words(table), drawing | testing
@@ -286,7 +286,7 @@ def circular(
 ) -> None:
     """Test whether a judge favours runs that were made with it, beside people's scores.
 
-    Both files are scores of the same runs, as of evaluate. A lift is how far a run is
+    Both files have scores of the same runs, from evaluate. A lift is how far a run is
     above the line of the judge's scores of the other runs over people's.
     """
     from pgcjax.stats.circularity import circular as lifts

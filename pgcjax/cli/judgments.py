@@ -1,4 +1,4 @@
-"""The verbs that ask how good judgments are, and predict some: agree, audit, fit."""
+"""The verbs that assess judgments, and predict grades: agree, audit, fit, predict."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ _covariates_option = click.option(
 def _families(
     context: click.Context, option: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, str] | None:
-    """Read NAME=FAMILY; None of none."""
+    """Read NAME=FAMILY; None if there are none."""
     pairs = [text.rpartition("=") for text in given]
     for text, (name, _, family) in zip(given, pairs, strict=True):
         if not name or not family:
@@ -151,7 +151,7 @@ def audit(
     """Audit judges: consistency, and effects of place and length.
 
     Both orders, place and length, covariates, ties, repeats, cycles, agreement, drift,
-    and, of a judge who competes, what its own answers gain; each with an interval and a
+    and a competing judge's advantage for its own answers; each with an interval and a
     verdict.
     """
     from pgcjax.judging.audit import audit as audited
@@ -235,8 +235,8 @@ def fit(
 ) -> None:
     """Fit strengths of the documents of each query to votes on pairs.
 
-    With --covariate also what else sways judges, and strengths without it beside those
-    with it.
+    With --covariate, also the effects of covariates on judges, and strengths with and
+    without them.
     """
     if people:
         return _rank_systems(judgments, people, output)

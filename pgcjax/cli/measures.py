@@ -30,7 +30,7 @@ def _with_words(words: tuple[str, ...]) -> list[str]:
 def show(name: tuple[str, ...]) -> None:
     """List the measures, explain one, or list those whose text has all words.
 
-    `pgcjax measures ir_measures` lists the names of that tool, with what they are here.
+    `pgcjax measures ir_measures` lists the names of that tool, with the measures here.
     """
     from pgcjax.measures.between_rankings import BetweenRankings, parse
     from pgcjax.measures.measure import MEAN, written
@@ -55,7 +55,7 @@ def show(name: tuple[str, ...]) -> None:
     if isinstance(measure, BetweenRankings):
         click.echo("Verb: pgcjax rankings prefer, of two rankings.")
     needs = sorted(measure.needs, key=lambda kind: (kind == "levels", kind))
-    # Grids are no judgments: they are the runs, and their format says so.
+    # Grids are runs, not judgments, and are chosen by their format.
     others = {"grids": "--run-format grids"}
     others["levels"] = "in a format with levels: trec-prefs, …"
     options = (KINDS[k].option if k in KINDS else others[k] for k in needs)

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and what reads and writes the files they name."""
+"""Options that several verbs share, and functions that read and write their files."""
 
 import os
 import re
@@ -35,7 +35,7 @@ _SHEETS = (".csv", ".tsv")
 
 
 class _Plain(click.ParamType):
-    """A number in plain digits: Python reads 1_0 as 10, and digits of any script."""
+    """A number in plain digits: 1_0, and digits of other scripts, are refused."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         if isinstance(value, str) and not (value.isascii() and "_" not in value):
@@ -44,7 +44,7 @@ class _Plain(click.ParamType):
 
 
 class _Whole(_Plain, click.types.IntParamType):
-    """A whole number, of 64 bits: more, no library takes."""
+    """A whole number of at most 64 bits, the limit of the libraries."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         number = super().convert(value, param, ctx)
@@ -73,7 +73,7 @@ def alpha_option(help: str | None = None) -> Decorator:
 
 
 def converted(kind: click.ParamType, text: str, option: str) -> Any:
-    """Read a part of the value of an option, which a message names."""
+    """Read a part of an option's value; error messages name the option."""
     try:
         return kind.convert(text, None, None)
     except click.BadParameter as error:
@@ -81,17 +81,18 @@ def converted(kind: click.ParamType, text: str, option: str) -> Any:
 
 
 def given_options() -> dict[str, str]:
-    """Return what the user gave of the verb's own options: how each is written."""
+    """Return the verb's own options that the user gave, with their spelling."""
     context = click.get_current_context()
     params = {param.name or "": param.opts[0] for param in context.command.params}
     return {name: text for name, text in params.items() if _is_given(context, name)}
 
 
 def refuse_options(names: Container[str], reason: str) -> None:
-    """Refuse options that the user gave and that do not go with others.
+    """Refuse options that are incompatible with others.
 
     Raises:
-        click.UsageError: one of these parameters was given; it ends with the reason.
+        click.UsageError: one of these parameters was given; the message ends with the
+            reason.
     """
     for name, option in given_options().items():
         if name in names:
@@ -103,7 +104,7 @@ def _is_given(context: click.Context, name: str) -> bool:
 
 
 def together(*decorators: Decorator) -> Decorator:
-    """Make one decorator of several, the first outermost."""
+    """Combine decorators, the first outermost."""
 
     def decorated(command: Callable) -> Callable:
         for decorator in reversed(decorators):
@@ -156,7 +157,7 @@ def rounded_order_option(
 def numbers_option(*names: str, metavar: str, help: str) -> Decorator:
     """Add an option of one or two whole numbers, such as 7, 7,9 or ,9.
 
-    The command gets as many; None of one that is left out.
+    The command gets a list of them, with None for one that is left out.
     """
 
     def parted(context: click.Context, option: click.Parameter, text: Any) -> Any:
@@ -185,12 +186,12 @@ def output_option(
     """Add -o FILE, refused before any work where the file could not be written.
 
     Args:
-        help: what is written; the suffixes are added.
-        suffixes: of the files that can be written; none of a folder.
-        names: of the option, if not `-o` and `--output`.
-        target: says what is written beside the file.
-        folders: whether a folder may be named, by a slash at its end.
-        more: as of `click.option`.
+        help: Help of the option; the suffixes are added.
+        suffixes: Suffixes of files that can be written; empty for a folder.
+        names: Names of the option, if not `-o` and `--output`.
+        target: Type of the option, which knows the files written beside it.
+        folders: Whether a folder may be named, by a slash at its end.
+        more: As in `click.option`.
     """
 
     def check(context: click.Context, option: click.Parameter, given: Any) -> Any:
@@ -210,7 +211,7 @@ def output_option(
 def _check_output(
     path: str, suffixes: Sequence[str], folders: bool, score_format: str | None
 ) -> None:
-    """Refuse a path that could not be written; arguments are as of `output_option`."""
+    """Refuse a path that could not be written; arguments as in `output_option`."""
     from pgcjax.io.remote import path_of
     from pgcjax.io.write import check_folder, check_target
 
@@ -233,9 +234,9 @@ def _check_output(
 
 
 def measure_option(help: str, *names: str) -> Decorator:
-    """Add -m MEASURE: repeated, or several with commas between them.
+    """Add -m MEASURE, which may be repeated, or take several with commas.
 
-    The command gets a list or None, as `measures`; or by other names of the option.
+    The command gets a list or None as `measures`, or as another given name.
     """
     settings = {"multiple": True, "metavar": "MEASURE,…", "callback": _several}
     names = names or ("-m", "--measure", "measures")
@@ -263,7 +264,7 @@ def _several(
 
 
 def _parted(text: str) -> list[str]:
-    """Part `PGC(p=0.8,depth=5),AP` at the commas that are in no parentheses."""
+    """Split `PGC(p=0.8,depth=5),AP` at commas outside parentheses."""
     parts = [part.strip() for part in re.split(r",(?![^(]*\))", text)]
     if not all(parts) and len(parts) > 1:
         raise click.UsageError(f"-m {text}: expected a measure beside every comma")
@@ -289,7 +290,7 @@ per_query_option = click.option(
 
 
 def verify_option(noun: str) -> Decorator:
-    """Add the share of what is computed that reference code computes again."""
+    """Add the share of results that reference code computes again."""
     return click.option(
         "--verify",
         type=SHARE,
@@ -301,9 +302,9 @@ def verify_option(noun: str) -> Decorator:
 
 
 def reading_option(name: str, argument: str = "", **settings: Any) -> Decorator:
-    """Add an option that says how a verb reads all of its files.
+    """Add an option for the way a verb reads its files.
 
-    It is an `argument` of `reading`, by default the one of the same name.
+    It sets the `argument` of `reading`, by default that of the same name.
     """
     settings = {"cls": SharedOption, **settings}
 
@@ -441,7 +442,7 @@ def run_options(command: Callable) -> Callable:
 
 
 def opened(runs: Any, reading: Mapping[str, Any]) -> "Runs":
-    """Open files of runs as `run_options` say; they are read when they are needed."""
+    """Open files of runs by `run_options`; they are read when they are needed."""
     from pgcjax.io.runs import Options, open_runs
 
     return open_runs(runs, Options(**reading))
@@ -473,7 +474,7 @@ PGC_JUDGMENTS = {
     "preferences": "Preferences; repeat for several.",
     "qrels": "Grades, for PGC(graph=combined).",
 }
-"""Judgments of verbs that have PGC alone, for `judgment_options`."""
+"""Judgments of verbs that take PGC only, for `judgment_options`."""
 
 
 def judgment_options(
@@ -481,11 +482,11 @@ def judgment_options(
 ) -> Decorator:
     """Add options of judgments, and --prefs-format.
 
-    The command gets what `read_judgments` takes as `judgments`.
+    The command gets `judgments`, the argument of `read_judgments`.
 
     Args:
-        meanings: help of the option of each kind of judgments.
-        required: whether there have to be preferences.
+        meanings: Help of the option of each kind of judgments.
+        required: Whether preferences are required.
     """
     of_kinds = (
         files_option(
@@ -521,7 +522,7 @@ def judgment_options(
 def split_pairs(
     texts: Iterable[str], option: str, expected: str
 ) -> Iterator[tuple[str, str]]:
-    """Split `name=value`, as an option that is repeated gives it."""
+    """Split each `name=value` of a repeated option."""
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals and value):
@@ -559,7 +560,7 @@ def write_table(
     noun: str = "rows",
     **form: Any,
 ) -> None:
-    """Write a table of findings and what it depends on, if a file is named."""
+    """Write a table of findings and its settings, if a file is named."""
     if path:
         from pgcjax.io import write
 

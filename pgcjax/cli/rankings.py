@@ -95,7 +95,7 @@ _PARAMETERS: dict[str, click.ParamType] = {
 
 
 def _parameters(measure: str) -> dict[str, Any]:
-    """Read the parameters of RBO that its name has, as arguments of `rbo`."""
+    """Read the parameters in the text of an RBO measure, as arguments of `rbo`."""
     form = re.fullmatch(r"RBO(?:\((.*)\))?", measure.replace(" ", ""))
     if not form:
         raise click.UsageError(f"-m {measure}: expected RBO, such as RBO(p=0.8,ties=b)")
@@ -114,11 +114,11 @@ def _parameters(measure: str) -> dict[str, Any]:
 def _with_means(
     values: "pd.DataFrame", means: "pd.DataFrame", column: str
 ) -> "pd.DataFrame":
-    """Put the mean of each pair, of query `all`, behind its values."""
+    """Append the mean of each pair, as query `all`, to its values."""
     import pandas as pd
 
     rows = pd.concat([values, means.assign(query_id="all")])
-    # Stable: measures and queries stay in their order, and the mean behind them.
+    # A stable sort keeps the order of measures and queries, with the mean after them.
     by = ["run_a", "run_b"]
     rows = rows.sort_values(by, kind="stable", ignore_index=True)
     return rows[["run_a", "run_b", "measure", "query_id", column]]
@@ -213,7 +213,7 @@ def prefer(
 
 
 def _tested(preferences: "Preferences", metadata: dict[str, Any]) -> list[str]:
-    """Name the test of all pairs by each measure, and what p depends on."""
+    """Describe the test of all pairs for each measure, and the settings of p."""
     from pgcjax.stats.findings import tested
 
     runs = len(preferences.run_ids)
@@ -228,7 +228,7 @@ def _table(
     metadata: dict[str, Any],
     working: dict[str, Any],
 ) -> "pd.DataFrame":
-    """Make the table that is asked for."""
+    """Make the chosen table."""
     from pgcjax.io.result import stacked
 
     if show in ("runs", "tests"):

@@ -173,7 +173,7 @@ def report(
 
 
 def _read_findings(replicates: str | None, judges: str | None) -> dict[str, Any]:
-    """Read what other verbs wrote, as arguments of `score_findings.find`."""
+    """Read the files of other verbs, as arguments of `score_findings.find`."""
     findings: dict[str, Any] = {}
     if replicates:
         from pgcjax.stats.uncertainty import read_uncertainty
@@ -214,7 +214,7 @@ def _arena(
 def _folders(
     figures: tuple[str, ...], output: str, scores: tuple[str, ...]
 ) -> dict[str, str]:
-    """Read the folder of figures of each kind, where they can be written."""
+    """Read the folder of figures for each suffix, and check that it can be written."""
     from pgcjax.io.targets import keep_apart
     from pgcjax.io.write import check_folder
     from pgcjax.reporting.page import figures_folder
@@ -264,7 +264,7 @@ def _texts(
     beside: dict[str, Any],
     progress: ProgressDisplay,
 ) -> dict[str, Any]:
-    """Read what queries ask and documents say, as arguments of `interactive.write`."""
+    """Read texts of queries and documents, as arguments of `interactive.write`."""
     from pgcjax.io.texts import read_texts, read_topics
     from pgcjax.reporting.interactive import documents_shown
 
@@ -287,7 +287,7 @@ def _beside(
     cells: int,
     progress: ProgressDisplay,
 ) -> dict[str, Any]:
-    """Read what is shown beside scores, as arguments of `interactive.write`."""
+    """Read judgments and explanations, as arguments of `interactive.write`."""
     from pgcjax.engine.explainer import Explainer
     from pgcjax.reporting import judged_queries
     from pgcjax.reporting.score_reasons import explain_scores
@@ -321,7 +321,7 @@ def _command(
     reading: dict[str, Any],
     order: str,
 ) -> str:
-    """Return the line that explains a score of these files, but for its name."""
+    """Return the command that explains a score of these files, without its name."""
     line = ["pgcjax", "explain"]
     prefs, prefs_format = judgments.get("preferences", ((), "auto"))
     for option, paths in ("--prefs", prefs), ("--qrels", judgments.get("qrels", ())):

@@ -1,4 +1,4 @@
-"""Options of files of scores and of tests, and what reads the files named."""
+"""Options of files of scores and of tests, and functions that read the files."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -31,7 +31,7 @@ input_format_option = opt.reading_option(
 def _score_options(
     allowed: Sequence[str], first: str, required: bool = True
 ) -> opt.Decorator:
-    """Add the argument SCORES, and the options of what is taken of them."""
+    """Add the argument SCORES, and options that select from them."""
     scores: dict[str, Any] = {
         "type": opt.FILE,
         "metavar": "SCORES…",
@@ -114,14 +114,14 @@ def scores_output_option(help: str, **more: Any) -> opt.Decorator:
             "--score-format",
             cls=SharedOption,
             type=click.Choice(SCORE_FORMATS),
-            is_eager=True,  # the suffix of FILE depends on it
+            is_eager=True,  # the check of FILE's suffix needs it
             help=_SCORE_FORMAT,
         ),
     )
 
 
 def by_name(paths: Sequence[str]) -> dict[str, str]:
-    """Name files of scores, each by its own name."""
+    """Name scores by their files."""
     from pgcjax.io.files import stem
 
     names = [stem(path) for path in paths]
@@ -132,9 +132,9 @@ def by_name(paths: Sequence[str]) -> dict[str, str]:
 
 
 def score_files(paths: tuple[str, ...]) -> Any:
-    """Take one file with all measures or with one; or several, each a measure.
+    """Return one file with one or all measures; or several files, each of one measure.
 
-    What names no measure is named as its file.
+    Scores without the name of a measure get the name of their file.
     """
     first, *others = paths
     if others:

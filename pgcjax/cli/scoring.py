@@ -1,4 +1,4 @@
-"""The verb that scores, evaluate; and what verbs that score have in common."""
+"""The verb evaluate, which scores runs; and common parts of verbs that score."""
 
 import os
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class _Missing(click.Choice):
-    """Choices of evaluate; that of verbs about scores is told where it belongs."""
+    """Choices of evaluate; for a choice of other verbs, the error names these verbs."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Read a choice."""
@@ -38,7 +38,7 @@ class _Missing(click.Choice):
         return super().convert(value, param, ctx)
 
 
-_GRIDS = "grids"  # in place of a format of runs
+_GRIDS = "grids"  # value of --run-format for image grids
 
 scoring_options = opt.together(
     opt.runs_argument,
@@ -78,10 +78,10 @@ scoring_options = opt.together(
 def check_sources(
     judged: bool, reading: dict[str, str], options: dict[str, Any]
 ) -> None:
-    """Refuse what cannot be scored, before minutes of reading.
+    """Refuse a call that cannot be scored, before minutes of reading.
 
     Raises:
-        click.UsageError: there are no judgments, or options do not go together.
+        click.UsageError: there are no judgments, or options are incompatible.
         UsageError: a measure is unknown.
     """
     if not judged:
@@ -111,9 +111,9 @@ class Work(NamedTuple):
     """A job of the command line.
 
     Attributes:
-        job: of `evaluate`.
-        folder: of parts, if scores go there.
-        first: whether this process says and writes it all.
+        job: Job of `evaluate`.
+        folder: Folder of parts, if scores go there.
+        first: Whether this process prints and writes for all processes.
     """
 
     job: "Job"
@@ -121,7 +121,7 @@ class Work(NamedTuple):
     first: bool
 
     def end(self, resume: bool) -> None:
-        """Drop finished work, unless it is to stay."""
+        """Delete finished work, unless it is to stay."""
         from pgcjax.io.checkpoint import remove
 
         journal = self.job.journal
@@ -138,9 +138,9 @@ def working(
     """Show progress, and keep finished work beside the output, while a job runs.
 
     Args:
-        output: where scores go.
-        options: of which memory, resume and those of other processes are taken.
-        part: of the runs, which is scored alone.
+        output: Destination of scores.
+        options: Options; memory, resume and those of processes are removed.
+        part: Part of the runs to score, and number of parts.
     """
     resume, memory = options.pop("resume"), options.pop("memory")
     distributed, processes, of = options.pop("distributed"), None, ""
@@ -200,7 +200,7 @@ def evaluate(
 ) -> None:
     """Score runs against preferences, graded judgments, or both.
 
-    `pgcjax measures` lists what can be scored, and says what each needs.
+    `pgcjax measures` lists the measures, and the judgments that each needs.
     """
     check_sources(bool(judgments), reading, options)
     printed = format_of(form, top, per_query)
@@ -242,7 +242,7 @@ def evaluate(
 
 
 def _describe(runs: "Runs", judgments: dict[str, Any], options: dict[str, Any]) -> None:
-    """Print how a job would be cut."""
+    """Print how a job would be split."""
     from pgcjax.engine.dry_run import describe, estimate
 
     names = ("measures", "order", "float32", "memory")
@@ -254,7 +254,7 @@ def _describe(runs: "Runs", judgments: dict[str, Any], options: dict[str, Any]) 
 
 @contextmanager
 def _said(work: Path | None) -> Iterator[None]:
-    """Print how a job that was stopped can be resumed."""
+    """If a job is stopped, print how it can be resumed."""
     try:
         yield
     except KeyboardInterrupt:
@@ -264,7 +264,7 @@ def _said(work: Path | None) -> Iterator[None]:
 
 
 def _leave(error: PgcjaxError) -> None:
-    """End this process, whatever it waits for, by the error of another one."""
+    """End this process at once, with the error of another process."""
     say(f"error: {error}", always=True)
     os._exit(2)
 

@@ -19,8 +19,8 @@ class Target(click.Path):
     """A path that a verb writes.
 
     Args:
-        beside: patterns of what else is written: `path` is the path in them, and `stem`
-            the path without its suffix.
+        beside: Patterns of other files that are written; `path` in them is the path,
+            and `stem` the path without its suffix.
     """
 
     def __init__(self, *beside: str):
@@ -28,7 +28,7 @@ class Target(click.Path):
         self._beside = beside
 
     def patterns(self, path: str) -> list[str]:
-        """List the patterns of what is written with a path."""
+        """List the patterns of all files that are written with a path."""
         path = glob.escape(path)
         stem = os.path.splitext(path)[0]
         return [pattern.format(path=path, stem=stem) for pattern in self._beside]
@@ -38,7 +38,7 @@ ALONE = Target()
 WITH_WORK = Target(
     *("{path}.partial", "{path}.partial/*", "{path}.partial.*-of-*/*", "{path}/*")
 )
-"""A file beside which finished work is kept, or a folder in which it is."""
+"""A file with finished work beside it, or a folder with finished work in it."""
 
 
 def is_folder(path: str | None) -> bool:
@@ -49,16 +49,16 @@ def is_folder(path: str | None) -> bool:
 def kept_work(output: str | None, resume: bool, of: str = "") -> Path | None:
     """Return the folder beside an output file where finished work is kept.
 
-    What is there from an earlier call is dropped, unless this call is to `resume` it.
+    Work of an earlier call is deleted, unless this call is to `resume` it.
 
     Args:
-        output: the file; there is no folder without it.
-        resume: as the option says.
-        of: which process it is of, as a suffix.
+        output: The file; None makes no folder.
+        resume: Value of the option.
+        of: Suffix that identifies the process.
 
     Raises:
-        click.UsageError: there is nothing to resume. DataError: the folder is not of
-            pgcjax.
+        click.UsageError: there is nothing to resume. DataError: the folder was not made
+            by pgcjax.
     """
     if not output:
         if resume:
@@ -69,7 +69,7 @@ def kept_work(output: str | None, resume: bool, of: str = "") -> Path | None:
     from pgcjax.io.checkpoint import check_folder, remove
     from pgcjax.io.remote import is_remote, path_of
 
-    # Work on a file elsewhere is kept in this folder, not in its store.
+    # Work on a remote file is kept in the current folder.
     folder = Path(
         f"{path_of(output).name if is_remote(output) else output}.partial{of}"
     )
@@ -83,9 +83,9 @@ class PartFolder(NamedTuple):
     """A folder of parts, of which each process writes one.
 
     Attributes:
-        path: of the folder.
-        part: which part of the run files is scored, and of how many.
-        processes: those that share it.
+        path: Path of the folder.
+        part: Part of the run files that is scored, and number of parts.
+        processes: Processes that share it.
     """
 
     path: str
@@ -99,7 +99,7 @@ class PartFolder(NamedTuple):
         part: tuple[int, int] | None = None,
         processes: "Processes | None" = None,
     ) -> "PartFolder | None":
-        """Make the folder; None if the output is no folder."""
+        """Make the folder; return None if the output is no folder."""
         if output is None or not is_folder(output):
             return None
         from pgcjax.io.scores.parts import make_room
@@ -110,7 +110,7 @@ class PartFolder(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Number of parts: run files are dealt out to all processes."""
+        """Number of parts: run files are distributed to all processes."""
         return self.part[1] * (self.processes.count if self.processes else 1)
 
     @property
@@ -131,11 +131,11 @@ class PartFolder(NamedTuple):
         return part_path(self.path, self.place, self.total)
 
     def kept_work(self, resume: bool) -> Path | None:
-        """Return the folder of finished work; readers of the data set look past it."""
+        """Return the folder of finished work, which readers of the data set ignore."""
         return kept_work(str(self.target.with_name(f".{self.target.name}")), resume)
 
     def save(self, scores: "Scores", progress: Progress) -> "Scores":
-        """Write this process's part, and give the scores of all processes."""
+        """Write this process's part, and return the scores of all processes."""
         scores.metadata["part"] = [self.place, self.total]
         scores.save(self.target, progress=progress)
         if self.processes is None:
@@ -144,7 +144,7 @@ class PartFolder(NamedTuple):
         from pgcjax.io.scores.parts import shares
         from pgcjax.stats.scores import Scores
 
-        total(self.processes, lambda: scores.count)  # all have written theirs
+        total(self.processes, lambda: scores.count)  # waits until all have written
         if self.processes.number:
             return scores
         every = shares(self.path, self.places, self.total)

@@ -117,7 +117,7 @@ def uncertainty(
 ) -> None:
     """Score runs by judgments that are resampled, left out, or not yet complete.
 
-    The leaderboard has intervals, tiers and ranks that say how far the judgments carry.
+    The leaderboard shows the uncertainty from judgments as intervals, tiers and ranks.
     """
     leaves, anytime = options["leave_out"], options["anytime"]
     check_sources(bool(judgments or anytime), reading, options)
@@ -161,7 +161,7 @@ def uncertainty(
 
 
 def _refuse(leaves: str | None, anytime: str | None, rectify: str | None) -> None:
-    """Refuse options that do not go with others that are given."""
+    """Refuse options that are incompatible with other given ones."""
     for names, reason, given in (
         (_OF_DRAWS, "goes without --leave-out", leaves),
         (_NOT_ANYTIME, "goes without --anytime", anytime),
@@ -172,7 +172,7 @@ def _refuse(leaves: str | None, anytime: str | None, rectify: str | None) -> Non
 
 
 def _left_out(text: str | None) -> dict[str, Any]:
-    """Read what is left out, as arguments of `uncertainty`."""
+    """Read the units that are left out, as arguments of `uncertainty`."""
     what, at, depth = (text or "").partition("@")
     if text and (what not in LEFT_OUT or at and what != "runs"):
         raise click.UsageError(
@@ -192,7 +192,7 @@ def _scored(
     options: dict[str, Any],
     job: "Job",
 ) -> "Finding":
-    """Score runs as is asked; with --rectify by votes of people, of which few are."""
+    """Score runs as the options say; with --rectify, also by few votes of people."""
     from pgcjax.engine.rectify import rectify
     from pgcjax.engine.uncertainty import uncertainty as score
 
@@ -219,7 +219,7 @@ def _scored(
 
 
 def _print(result: "Finding", interval: str, form: str | None, top: int | None) -> None:
-    """Print the leaderboard, what changes without each owner, or what is settled."""
+    """Print the leaderboard, the changes without each unit, or the settled orders."""
     from pgcjax.reporting.leaderboard import leaderboard
     from pgcjax.stats.anytime import StoppingDecision
     from pgcjax.stats.left_out import LeftOut
@@ -246,7 +246,7 @@ def _write(
     drawn: dict[str, Any],
     spreadsheet: bool,
 ) -> None:
-    """Write the tables of all measures as one, each with the name of its measure."""
+    """Write the tables of all measures as one, with a column for the measure."""
     if path:
         from pgcjax.io.result import stacked
 

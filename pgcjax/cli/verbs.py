@@ -1,4 +1,4 @@
-"""Base of all verbs, and of their groups: help, options that many share, refusals."""
+"""Base of all verbs and groups: help, shared options, refusals."""
 
 import shlex
 from collections.abc import Sequence
@@ -47,9 +47,9 @@ def _quiet_option() -> SharedOption:
 
 
 class Verb(click.Command):
-    """A verb, which overwrites nothing that it reads, and is quiet if asked to be.
+    """A verb, which never overwrites its input, and has the option --quiet.
 
-    `params` are its own; `shared` are those that `pgcjax --help` explains.
+    `params` are its own options; `shared` are those that `pgcjax --help` explains.
     """
 
     def __init__(self, *args: Any, **settings: Any):
@@ -59,14 +59,14 @@ class Verb(click.Command):
         self.params = [p for p in self.params if p not in self.shared]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """List all parameters: its own, those that it shares, and --help."""
+        """List all parameters: own, shared, and --help."""
         *params, last = super().get_params(ctx)
         return [*params, *self.shared, last]
 
     def format_options(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
-        """Show its own options under headings, and name those that it shares."""
+        """Show own options under headings, and name shared ones."""
         sections: dict[str, list[tuple[str, str]]] = {"Options": []}
         sections |= {heading: [] for heading in _HEADINGS}
         for option in super().get_params(ctx):
@@ -87,7 +87,7 @@ class Verb(click.Command):
         _example(ctx, formatter)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read options; of one that the verb had, say where it is now."""
+        """Read options; for a former option, name its successor."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -100,7 +100,7 @@ class Verb(click.Command):
             ) from None
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Refuse a call that would, before any work."""
+        """Refuse a call that would overwrite its input, before any work."""
         options = *self.params, *self.shared
         given = [(p.type, ctx.params.get(p.name or "")) for p in options]
         paths = [(t, v) for t, v in given if isinstance(t, click.Path) and v]
@@ -118,17 +118,17 @@ class Verb(click.Command):
 
 
 class Verbs(click.Group):
-    """A verb that has verbs of its own."""
+    """A verb with subordinate verbs."""
 
     command_class = Verb
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Show an example of one of them."""
+        """Show an example of one of its verbs."""
         _example(ctx, formatter)
 
 
 def shared_options(group: click.Group, ctx: click.Context) -> dict[str, SharedOption]:
-    """Return each option that verbs below a group share, by its name."""
+    """Return the shared options of the verbs in a group, by name."""
     options: dict[str, SharedOption] = {}
     for name in group.list_commands(ctx):
         verb = group.get_command(ctx, name)
@@ -148,16 +148,16 @@ def _example(ctx: click.Context, formatter: click.HelpFormatter) -> None:
 def moved(
     old: str, new: str, rest: Sequence[str], ctx: click.Context
 ) -> click.UsageError:
-    """Make the error of a verb that has another name now, with the call to paste."""
+    """Make the error for a renamed verb, with the new call to paste."""
     call = shlex.join(["pgcjax", *new.split(), *rest])
     return click.UsageError(f"pgcjax {old} is pgcjax {new} now: {call}", ctx)
 
 
 class JudgmentVerbs(Verbs):
-    """The verbs of `judgments`, which was one verb."""
+    """The verbs of `judgments`, which was a single verb before."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read a call; of one without a verb, tell the call of today."""
+        """Read a call; without a verb, name the present call."""
         if args and args[0].startswith("-") and args[0] not in _HELP:
             given = {option.partition("=")[0] for option in args}
             verb = "audit" if _AUDIT in given else "fit" if _FIT in given else "agree"
@@ -167,10 +167,10 @@ class JudgmentVerbs(Verbs):
 
 
 class MeasureVerbs(Verbs):
-    """The verbs of `measures`: without one, `show`."""
+    """The verbs of `measures`; without a verb, `show` is called."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read a call; the name of a measure, or nothing, is one of `show`."""
+        """Read a call; with the name of a measure, or nothing, it calls `show`."""
         if not args or args[0] not in (*self.commands, *_HELP):
             args = ["show", *args]
         return super().parse_args(ctx, args)

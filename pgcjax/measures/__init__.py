@@ -1,6 +1,6 @@
 """Measures as classes: parameters, kernel, twin and citation.
 
-These names are for measures of other packages; `pgcjax.register` takes what they make.
+These names are for measures of other packages, which `pgcjax.register` takes.
 `pgcjax.measures()` lists the measures: this package can be called.
 """
 
@@ -18,7 +18,7 @@ __all__ = ["Case", "Graded", "Measure", "Parameter"]
 
 
 class _Listing(ModuleType):
-    """A package that lists what is in it: a function could not have its name, too."""
+    """A package that can be called, because a function could not have the same name."""
 
     def __call__(self) -> "pd.DataFrame":
         """List the measures; see `catalogue.listing`."""

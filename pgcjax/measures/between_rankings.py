@@ -35,11 +35,11 @@ class PairTensors:
     """Base class of comparisons of two rankings.
 
     Attributes:
-        levels: what is to be found; measures that have the same object are computed
-            together.
-        weigh: gives the weights of the places of a level, by how many there are; of
-            `kernel`, None.
-        kernel: gives the preference of a level, by where two rankings differ; or None.
+        levels: Targets to find; measures that share this object are computed together.
+        weigh: Function from the number of targets of a level to their weights; None
+            if there is a `kernel`.
+        kernel: Function from the place where two rankings differ to the preference of
+            a level; or None.
     """
 
     levels: Levels
@@ -61,7 +61,7 @@ _BEST_CASE = "Diaz 2023, Best-case retrieval evaluation"
 
 
 class BetweenRankings(Measure):
-    """A measure of two rankings, which have no scores by it."""
+    """A measure that compares two rankings, without scores of either."""
 
     subtopics: Annotated[
         str,
@@ -76,11 +76,11 @@ class BetweenRankings(Measure):
 
     @property
     def needs(self) -> frozenset[str]:
-        """Qrels, of intents where subtopics count."""
+        """Qrels, by intent where subtopics count."""
         return frozenset({"qrels" if self.subtopics == "none" else "intent_qrels"})
 
     def levels(self, judgments: Judgments) -> Levels:
-        """Return the levels that parameters ask for: once for all measures of them."""
+        """Return the levels of these parameters, computed once for all measures."""
         rel: float = self.parameters["rel"]
         if self.subtopics == "none":
             return judgments.once(document_levels, "qrels", rel=rel)
@@ -89,7 +89,7 @@ class BetweenRankings(Measure):
         return judgments.once(_of_intents, *kinds, rel=rel, **options)
 
     def prepare(self, judgments: Judgments) -> PairTensors:
-        """Lay out what rankings are compared by."""
+        """Lay out the targets by which rankings are compared."""
         raise NotImplementedError
 
     def twin_of_two(self, a: Case, b: Case) -> float | None:
@@ -137,7 +137,7 @@ class RPP(BetweenRankings, _Weight):
         return PairTensors(self.levels(judgments), weigh=self.weigh)
 
     def weigh(self, count: int) -> Float64[np.ndarray, " count"]:
-        """Return the weights of the places of a level, by how many there are."""
+        """Return the weights of the `count` targets of a level."""
         return _WEIGHTS[self.weight](np.arange(1.0, count + 1))
 
     def twin_of_two(self, a, b):
@@ -214,7 +214,7 @@ def parse(text: Any, *, complete: bool = True) -> Measure:
     """Read a measure of two rankings, or of the catalogue, whose scores are compared.
 
     Raises:
-        UsageError: it is neither, or a parameter is wrong.
+        UsageError: the text is neither, or a parameter is wrong.
     """
     if isinstance(text, str):
         names = {**BETWEEN, **catalogue.catalogue()}

@@ -42,7 +42,7 @@ def _judged(judgments):
 
 
 def _residual(measure, run, judged):
-    """Score what documents that nobody judged might add."""
+    """Compute the most that unjudged documents could add to the score."""
     return kernels.residual(picked(judged, run.vertex), run)
 
 

@@ -1,4 +1,4 @@
-"""Every measure, by name: of the files of this folder, and of other packages."""
+"""All measures by name: those in the files of this folder, and in other packages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pgcjax.measures.measure import CUTOFF, Measure, written
 
 ALL, OFFICIAL = "all", "official"
 PRESETS: dict[str, tuple[str, ...]] = {
-    ALL: (),  # what the judgments suffice for
+    ALL: (),  # all measures for which the judgments suffice
     OFFICIAL: (
         *("num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec"),
         *("bpref", "recip_rank"),
@@ -28,7 +28,7 @@ PRESETS: dict[str, tuple[str, ...]] = {
         *(f"P_{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
     ),
 }
-"""Names of several measures: of trec_eval, those that it prints by default."""
+"""Names of sets of measures; that of trec_eval has those it prints by default."""
 
 GROUP = "pgcjax.measures"
 """Group of entry points by which a package provides measures."""
@@ -36,7 +36,7 @@ GROUP = "pgcjax.measures"
 
 @cache
 def catalogue() -> dict[str, Measure]:
-    """Return all measures by name: built in, of installed packages, registered."""
+    """Return all measures by name: built-in, from installed packages, registered."""
     register_installed()
     return _known()
 
@@ -44,16 +44,16 @@ def catalogue() -> dict[str, Measure]:
 def register(*chosen: Measure) -> None:
     """Add measures to the catalogue of this process, for `evaluate` and all else.
 
-    A package does without: an entry point of the group `pgcjax.measures` that names
-    a measure, or a tuple of them, is registered wherever the package is installed.
+    An installed package needs no such call: its entry points of the group
+    `pgcjax.measures`, each a measure or a tuple of them, are registered automatically.
 
     Args:
-        chosen: with their default parameters, such as `Failure()`. What is registered
-            already may be registered again.
+        chosen: Measures with their default parameters, such as `Failure()`. A measure
+            may be registered again.
 
     Raises:
-        UsageError: an argument is no measure, or no measure can have its name, or
-            another measure has it, in any case, also as an alias.
+        UsageError: an argument is no measure, its name is invalid, or another measure
+            has the name or alias, in upper or lower case.
     """
     for measure in chosen:
         if not isinstance(measure, Measure):
@@ -75,7 +75,7 @@ def register(*chosen: Measure) -> None:
 
 
 def _place(measure: Measure) -> tuple[str, str]:
-    """Place of its class: a cell of a notebook that runs again makes it again."""
+    """Module and name of its class, equal after a notebook's cell was run again."""
     return type(measure).__module__, type(measure).__qualname__
 
 
@@ -95,7 +95,7 @@ def built_in() -> dict[str, Measure]:
 
 
 _known = cache(built_in)
-"""Gives the one dict of this process, to which `register` adds."""
+"""Function that returns the one dict of this process, to which `register` adds."""
 
 
 def register_installed() -> None:
@@ -119,10 +119,10 @@ def listing() -> pd.DataFrame:
     """List all measures, a row each: what `pgcjax.measures()` returns.
 
     Returns:
-        Table of name; parameters, such as `p=0.95,depth=1000`, with their defaults, as
-        they stand in brackets behind the name; cutoff, whether `@k` follows (`no`,
-        `may`, `must`, or `level` of recall); needs, the arguments of `evaluate` with
-        judgments that it takes by default; meaning; source.
+        Table of name; parameters with defaults, such as `p=0.95,depth=1000`, as written
+        in parentheses after the name; cutoff, whether `@k` follows (`no`, `may`,
+        `must`, or `level` of recall); needs, the arguments of `evaluate` for judgments
+        that it takes by default; meaning; source.
     """
     rows = []
     for name, measure in catalogue().items():
@@ -147,27 +147,27 @@ def listing() -> pd.DataFrame:
 def parse(text: Any, *, complete: bool = True) -> Measure:
     """Read a measure such as `PGC(p=0.8)` by the catalogue; see `spec.parse`.
 
-    A measure object of ir_measures is read by the spelling that is equal here, and one
-    of `plugins.ir_measures` is what was asked for.
+    A measure object of ir_measures is read as the equal measure here, and one of
+    `plugins.ir_measures` is returned as it is.
     """
     written = getattr(text, "asked", text)
     if isinstance(written, Measure):
         spec.check_cutoff(written, complete=complete)
         return written
     if is_of(text, "ir_measures"):
-        from pgcjax.measures.ir_names import here  # which parses by this module
+        from pgcjax.measures.ir_names import here  # it imports this module
 
         text = here(text.NAME, text.params)
     name = re.match(rf"\s*({spec.NAME})", text) if isinstance(text, str) else None
-    if name and spec.find(name[1], _known())[0]:  # nothing installed is called so
+    if name and spec.find(name[1], _known())[0]:  # found without installed packages
         return spec.parse(text, _known(), complete=complete)
     _refuse_between(name)
     return spec.parse(text, catalogue(), complete=complete)
 
 
 def _refuse_between(name: re.Match[str] | None) -> None:
-    """Refuse what scores no run, but compares two rankings."""
-    from pgcjax.measures.between_rankings import BETWEEN  # which needs this module
+    """Refuse a measure that compares two rankings, and so scores no run."""
+    from pgcjax.measures.between_rankings import BETWEEN  # it imports this module
 
     if name and not spec.find(name[1], catalogue())[0]:
         if between := spec.find(name[1], BETWEEN)[0]:
@@ -180,11 +180,11 @@ def _refuse_between(name: re.Match[str] | None) -> None:
 def parse_all(
     texts: str | Iterable[str] | Any, given: Collection[str] | None = None
 ) -> list[Measure]:
-    """Read measures; one that is asked for twice is kept as first written.
+    """Read measures; one that is asked for twice is returned once, as first written.
 
     Args:
-        texts: measures, and names of `PRESETS`.
-        given: kinds of judgments that there are, for `all`; by default, any.
+        texts: Measures, and names of `PRESETS`.
+        given: Kinds of judgments that there are, for `all`; by default, any.
     """
     several = isinstance(texts, Iterable) and not isinstance(texts, str)
     written: list[Any] = []
@@ -203,9 +203,9 @@ def is_preset(text: Any) -> bool:
 
 
 def sufficed(given: Collection[str] | None) -> list[str]:
-    """List each measure that judgments suffice for, with its usual parameters.
+    """List each measure for which judgments suffice, with its usual parameters.
 
-    Where a cutoff has to follow it is 10, and a level of recall 0.1.
+    A required cutoff is 10, and a required level of recall 0.1.
     """
     follows = {"must": "@10", "level": "@0.1"}
     names = []
@@ -218,7 +218,7 @@ def sufficed(given: Collection[str] | None) -> list[str]:
 def tell_merged(
     texts: Iterable[Any], parse: Callable[[Any], Measure] = parse
 ) -> list[str]:
-    """List the spellings that are one measure, a line for each measure of several."""
+    """Return a line for each measure that was written in several ways."""
     spellings: dict[Measure, dict[str, None]] = {}
     for text in texts:
         if is_preset(text):

@@ -1,4 +1,4 @@
-"""Greedy PGC and compatibility: how near a run comes to its nearest ideal ranking."""
+"""Greedy PGC and compatibility: similarity of a run to its nearest ideal ranking."""
 
 # pyright: reportIncompatibleVariableOverride=false
 
@@ -71,7 +71,7 @@ class OfGraph(Measure):
 
     @property
     def needs(self) -> frozenset[str]:
-        """The judgments that the graph is made of."""
+        """Kinds of judgments in the graph."""
         return _NEEDS[getattr(self, "graph", "real")]
 
 
@@ -99,14 +99,14 @@ class GraphOverlap(OfGraph):
         return judgments.once_plain(g.combined_graphs, *kinds, soft=soft)
 
     def overlaps(self, graphs: Mapping[str, g.Graph]) -> PeelTensors:
-        """Return what the peel scores, of graphs."""
+        """Return the input of the peel for these graphs."""
         return peel_tensors(graphs, self.p, self.depth, self.normalization)
 
 
 def peel_tensors(
     graphs: Mapping[str, g.Graph], p: float, depth: int, normalization: str
 ) -> PeelTensors:
-    """Return what the peel scores, of graphs."""
+    """Return the input of the peel for these graphs."""
     weights = weights_padded(rank_weights(p, depth))
     return PeelTensors(graphs, weights, partial(finished, p, depth, normalization))
 
@@ -117,11 +117,11 @@ def finished(
     """Divide sums of weights as the normalization says.
 
     Args:
-        p: persistence.
-        depth: last rank that counts.
-        normalization: as of `PGC`.
+        p: Persistence.
+        depth: Last rank that counts.
+        normalization: Parameter of `PGC`.
         sums: int64 `[runs, queries]` from the kernel.
-        sizes: `[queries]` documents in the ideal ranking.
+        sizes: Number of documents in the ideal ranking, `[queries]`.
     """
     weights = rank_weights(p, depth)
     if normalization == "ideal":
@@ -185,10 +185,10 @@ class PGC(GraphOverlap):
     ] = "greedy"
 
     def prepare(self, judgments: Judgments) -> PeelTensors:
-        """Build graphs, for the peel or by the ideal ranking that is asked for."""
+        """Build graphs for the peel, or for another ideal ranking."""
         self._check()
         if self.ideal == "exact":
-            from pgcjax.measures.exact import exact_tensors  # which needs this module
+            from pgcjax.measures.exact import exact_tensors  # it imports this module
 
             return exact_tensors(self.overlaps(self.graphs(judgments, self.soft)))
         if self.ideal == "greedy":
@@ -202,7 +202,7 @@ class PGC(GraphOverlap):
         return self.overlaps(judgments.once(ordered_graphs, *kinds, **options))
 
     def _check(self) -> None:
-        """Refuse parameters that do not go together, by a UsageError."""
+        """Raise a UsageError if parameters are incompatible."""
         ties, ideal = self.ties, self.ideal
         if ties == "doc_id" and (self.n, self.seed) != (PGC.n, PGC.seed):
             raise UsageError(

@@ -45,8 +45,8 @@ _NO_RULES = np.zeros(0), np.zeros((0, 0))
 class InContext(Graded):
     """A graded measure that takes conditional grades, by its parameter `context`.
 
-    It takes no ideal list: the best order of documents whose grades depend on it is
-    none that sorting finds.
+    It has no ideal list, because sorting cannot find the best order of documents whose
+    grades depend on the order.
 
     Source: Golbus et al. 2014, equation 1 and 3.3.2.
     """
@@ -123,14 +123,14 @@ def _after_others(
 
 
 def _mixed(alpha: float, alone: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Interpolate grades; where both are equal, so is the result, to the last bit."""
+    """Interpolate grades; equal grades are returned unchanged, to the last bit."""
     return alone + alpha * (after - alone)
 
 
 def _matrix(rules: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return the grades [levels] of predictions, ascending, and what they are.
+    """Return the grades `[levels]` of predictions, ascending, and the predictions.
 
-    These are by grades of the previous document (rows) and of the document itself.
+    Rows are grades of the previous document, columns grades of the document itself.
     """
     before, relevance = (
         rules[c].to_numpy() for c in ("previous_relevance", "relevance")
@@ -145,12 +145,12 @@ def _matrix(rules: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 def _levels(
     alone: np.ndarray, grades: np.ndarray, predicted: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pick what is predicted for the documents of a query.
+    """Select the predictions for the grades of a query's documents.
 
     Returns:
-        The level of each document, from 1; 0 if it has no grade. And predictions by
-        levels; what follows a document without a grade stays as it is. Without rules,
-        as good as nothing.
+        The level of each document, from 1; 0 without a grade. And predictions by
+        levels, which leave the grade unchanged after a document without a grade.
+        Without rules, both arrays are a single 0.
     """
     if not len(grades):
         return np.zeros(1, np.int64), np.zeros((1, 1))
@@ -169,7 +169,7 @@ def _levels(
 
 
 def _predictions(tables: Any) -> pd.DataFrame:
-    """Return the predictions asked for, or make them once for these tables."""
+    """Return given predictions, or compute them once for these tables."""
     if "predictions" in tables:
         return tables["predictions"]
     judgments = tables if isinstance(tables, Judgments) else Judgments(tables)

@@ -14,7 +14,7 @@ from pgcjax.reference import context as twins
 
 
 class Formed(Graded):
-    """Gains of two equations, which the paper takes for one."""
+    """Gains by two equations, which the paper equates."""
 
     form: Annotated[
         str,
@@ -53,8 +53,8 @@ class CCG(InContext, Formed):
     def weights(self, depth):
         """Weight ranks by how often they are seen.
 
-        That is the sum of 1 / log2(1 + i) over r <= i <= k. Equation 7 has
-        (k - r + 1) / log2(1 + r) instead.
+        The weight of rank r is the sum of 1 / log2(1 + i) over r <= i <= k; equation 7
+        has (k - r + 1) / log2(1 + r) instead.
         """
         k = self.depth or 0
         discounts = by_log(k)[1:]

@@ -1,7 +1,7 @@
-"""Measures of several intents that are made of a graded one, by its parts."""
+"""Measures of several intents, derived from the parts of a graded measure."""
 
 # pyright: reportIncompatibleVariableOverride=false
-# What a derived measure is called, and what it says, depends on the one it is made of.
+# Names and texts of a derived measure depend on the graded measure behind it.
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from pgcjax.measures.measure import Case, Derived
 from pgcjax.reference import intents as twins
 from pgcjax.tensors.judgments import Judgments
 
-# With gains of more than one height, so that they can be those for all intents.
+# Measures of more than one gain level, so that gains can be summed over intents.
 GRADED = (
     *(graded.CG(), graded.DCG(), graded.nDCG(), graded.MSnDCG(), graded.ERR()),
     *(graded.nERR(), graded.Q(), graded.PPlus(), graded.O(), binary.RBP()),
@@ -31,7 +31,7 @@ BINARY = binary.AP(), binary.RR(), binary.P(), binary.R()
 
 
 class OfIntents(Derived, OfIntentGrades):
-    """A measure of intents that is made of a graded one, `of`."""
+    """A measure of intents, derived from a graded measure, `of`."""
 
     cutoff = "may"
 
@@ -49,12 +49,12 @@ class OfIntents(Derived, OfIntentGrades):
 
 
 class WithRecall(OfIntents):
-    """A measure that is mixed with intent recall: D#-M of D-M."""
+    """A measure mixed with intent recall, such as D#-M from D-M."""
 
     gamma: Gamma = 0.5
 
     def of_queries(self, judgments: Judgments) -> dict[str, Any]:
-        """Return what intent recall takes of each query, too."""
+        """Return the input of intent recall for each query, too."""
         rest, grades = super().of_queries(judgments), judged(judgments).relevance
         return {query: (served(rows), rest[query]) for query, rows in grades.items()}
 

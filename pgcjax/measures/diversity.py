@@ -1,4 +1,4 @@
-"""Diversity of binary judgments: alpha-nDCG and kin, intent recall, precision."""
+"""Diversity from binary judgments: alpha-nDCG and kin, intent recall, precision."""
 
 from typing import Annotated, Any
 
@@ -31,14 +31,14 @@ Beta = Annotated[
 
 
 class OfServedIntents(OfIntentGrades):
-    """A measure of which intents each document is relevant to."""
+    """A measure of the intents to which each document is relevant."""
 
     def of_query(self, relevance: np.ndarray) -> Any:
-        """Return what the kernel takes of the grades `[intents, documents]`."""
+        """Return the kernel's input from the grades `[intents, documents]`."""
         return relevance
 
     def of_queries(self, judgments: Judgments) -> dict[str, Any]:
-        """Return what the kernel takes of each query."""
+        """Return the kernel's input for each query."""
         grades = judged(judgments).relevance
         return {query: self.of_query(rows) for query, rows in grades.items()}
 

@@ -1,4 +1,4 @@
-"""Exact PGC: how near a run comes to an order that contradicts the fewest judgments."""
+"""Exact PGC: similarity of a run to an order that contradicts the fewest judgments."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from pgcjax.reference.exact_pgc import exact_pgc_of
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import PeelTensors
 
-if TYPE_CHECKING:  # it imports scipy.optimize, a fifth of a second that few need
+if TYPE_CHECKING:  # it imports scipy.optimize, which takes a fifth of a second
     from pgcjax.judging.optimal_orders import OptimalOrders
 
 
@@ -26,9 +26,9 @@ class ExactTensors(PeelTensors):
     """Input of exact PGC: graphs, and limits of the search for their optimal orders.
 
     Attributes:
-        states: most sets of documents to look at.
-        seconds: most time; 0 for any.
-        farthest: whether the farthest of these orders is taken, not the nearest.
+        states: Most sets of documents to search.
+        seconds: Most seconds of search; 0 for no limit.
+        farthest: Whether the farthest of these orders is taken, not the nearest.
     """
 
     states: int = STATES
@@ -42,7 +42,7 @@ class ExactTensors(PeelTensors):
     ) -> "Mapping[str, OptimalOrders | None]":
         """Return the optimal orders of each query that has documents; None if too many.
 
-        They are looked for when they are first asked for.
+        The first call searches for them.
         """
         graphs = {name: graph for name, graph in self.graphs.items() if len(graph)}
         with self._lock:
@@ -56,11 +56,11 @@ class ExactTensors(PeelTensors):
 
     @property
     def unproven(self) -> list[str]:
-        """The queries, ascending, whose scores are PGC's: they have too many orders."""
+        """Queries, ascending, with too many orders, whose scores are those of PGC."""
         return sorted(name for name, orders in self.orders().items() if orders is None)
 
 
-# Of the judgments of one query, so that another call, or measure, finds them.
+# Cached by the judgments of one query, for other calls and measures.
 @lru_cache(maxsize=512)
 def _orders_of(
     counts: bytes, n: int, states: int, seconds: float
@@ -77,7 +77,7 @@ def exact_tensors(
     seconds: float = 0.0,
     farthest: bool = False,
 ) -> ExactTensors:
-    """Make what exact PGC scores; `PGC(ideal=exact)` has no limits of its own."""
+    """Return the input of exact PGC; `PGC(ideal=exact)` uses the default limits."""
     limits = states, seconds, farthest
     return ExactTensors(peel.graphs, peel.weights, peel.finish, *limits)
 
@@ -126,7 +126,7 @@ class ExactPGC(GraphOverlap):
     ] = 0.0
 
     def prepare(self, judgments: Judgments) -> ExactTensors:
-        """Build graphs; their optimal orders are looked for when they are needed."""
+        """Build graphs; their optimal orders are searched when they are needed."""
         peel = self.overlaps(self.graphs(judgments, self.soft))
         farthest = self.ideal == "farthest"
         return exact_tensors(peel, self.states, self.seconds, farthest)

@@ -1,4 +1,4 @@
-"""Measures of gains: what a document is worth by its grade, and how a list scores."""
+"""Measures of gains: the gain of a document by its grade, and the score of a list."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -21,7 +21,7 @@ from pgcjax.tensors.gains import grades_of
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
 
-_LARGEST = 1000  # 2^1000: millions of it add up to a float64
+_LARGEST = 1000  # exponent: millions of 2^1000 add up without overflow
 
 Gain = Annotated[
     str,
@@ -58,7 +58,7 @@ Gmax = Annotated[
 
 
 class ListMeasure(Measure):
-    """A measure of ranked lists, of which a kernel scores one run and query."""
+    """A measure of ranked lists, whose kernel scores one run and query."""
 
     @property
     def depth(self) -> int | None:
@@ -80,7 +80,7 @@ class ListMeasure(Measure):
         kernel: Any = None,
         **more: Any,
     ) -> ListTensors:
-        """Return what scoring batches, of this depth and these weights of ranks."""
+        """Return the input of a batch, with this measure's depth and rank weights."""
         kernel = kernel or type(self).kernel
         return ListTensors(docs, arrays, kernel, self.depth, self.weights, **more)
 
@@ -88,11 +88,11 @@ class ListMeasure(Measure):
 class Graded(ListMeasure):
     """A measure of the gains of a run's documents.
 
-    What is made of it is made of these parts: ERR-IA is the ERR of each intent, D-nDCG
-    the nDCG of gains from all intents.
+    Derived measures use its parts: ERR-IA is the ERR of each intent, D-nDCG the nDCG of
+    gains from all intents.
 
     Attributes:
-        of_all_queries: whether queries without a gain have a score, too.
+        of_all_queries: Whether queries without a gain have a score, too.
     """
 
     cutoff = "may"
@@ -104,13 +104,13 @@ class Graded(ListMeasure):
         """Return the gain of each grade.
 
         Args:
-            grades: all above 0.
-            highest: grade of the collection; of the query where `gmax=topic`.
+            grades: Grades above 0.
+            highest: Highest grade of the collection; of the query where `gmax=topic`.
         """
         return grades
 
     def ideal(self, gains: Float64[np.ndarray, " n"]) -> Any:
-        """Return what `score` takes of the gains of all documents of a query.
+        """Compute the `ideal` argument of `score` from all gains of a query.
 
         It is a number, or a tuple of arrays.
         """
@@ -123,11 +123,11 @@ class Graded(ListMeasure):
         raise NotImplementedError
 
     def plain_gain(self, grade: float, highest: float) -> float:
-        """Return the gain of a grade above 0, by other code."""
+        """Return the gain of a grade above 0, independently of `gains`."""
         return grade
 
     def plain_score(self, run: list[float], pool: list[float]) -> float:
-        """Score gains of a run's documents, and of all documents, by other code."""
+        """Score gains of a run's and of all documents, independently of `score`."""
         raise NotImplementedError
 
     def prepare(self, judgments: Judgments) -> ListTensors:
@@ -187,10 +187,10 @@ _SCORING |= {"of_all_queries"}
 
 @cache
 def makes_ideals(kind: type[Graded]) -> frozenset[tuple[str, Any]]:
-    """Name what measures share that make the same of a query's ideal list.
+    """Return a key of measures that compute the same from a query's ideal list.
 
-    That is all that a class has but for texts, parameters and scoring: `ideal` may call
-    any other method.
+    It has all members of the class except texts, parameters and scoring, because
+    `ideal` may call any other method.
     """
     apart = _TEXTS | _SCORING | {each.name for each in fields(kind)}
     names = [n for n in dir(kind) if not n.startswith("__") and n not in apart]
@@ -199,7 +199,7 @@ def makes_ideals(kind: type[Graded]) -> frozenset[tuple[str, Any]]:
 
 @cache
 def makes_gains(kind: type[Graded]) -> frozenset[tuple[str, Any]]:
-    """Name what measures share that have the same gains; see `makes_ideals`."""
+    """Return a key of measures that have the same gains; see `makes_ideals`."""
     return frozenset(x for x in makes_ideals(kind) if x[0] not in ("ideal", "weights"))
 
 
@@ -209,12 +209,12 @@ def relevance(grades: np.ndarray, rel: float) -> np.ndarray:
 
 
 def highest_of(measure: Any, collection: float, of_query: np.ndarray) -> float:
-    """Return the highest grade, of the query if `gmax` of a measure says so.
+    """Return the highest grade, of the query if the measure's `gmax` is `topic`.
 
     Args:
-        measure: without a parameter `gmax`, it is that of the collection.
-        collection: highest grade of all queries.
-        of_query: grades of the query.
+        measure: Measure; without a parameter `gmax`, the collection's grade is used.
+        collection: Highest grade of all queries.
+        of_query: Grades of the query.
     """
     if getattr(measure, "gmax", "") == "topic":
         return float(np.max(of_query, initial=0))
@@ -222,7 +222,7 @@ def highest_of(measure: Any, collection: float, of_query: np.ndarray) -> float:
 
 
 def given_or(gmax: str, highest: float, grades: np.ndarray) -> float:
-    """Return `gmax` if it is a number, else the highest grade that was chosen.
+    """Return `gmax` if it is a number, else `highest`.
 
     Raises:
         DataError: a grade is above a given `gmax`.
@@ -242,7 +242,7 @@ def mapped(grades: np.ndarray, gain: str = "linear") -> np.ndarray:
     """Map grades to gains as the parameter `gain` says.
 
     Raises:
-        DataError: gains are so large that their sums might not be numbers.
+        DataError: gains are so large that their sums might overflow.
     """
     exponential = gain == "exp"
     most = float(np.max(grades, initial=0))
@@ -257,14 +257,14 @@ def mapped(grades: np.ndarray, gain: str = "linear") -> np.ndarray:
 
 
 def positive_gains(measure: Any, grades: np.ndarray, highest: float) -> np.ndarray:
-    """Map grades of any shape to gains, and those up to 0 to 0."""
+    """Map grades of any shape to gains; grades up to 0 have gain 0."""
     gains, positive = np.zeros(grades.shape), grades > 0
     gains[positive] = measure.gains(grades[positive], highest)
     return gains
 
 
 def by_one(depth: int) -> np.ndarray:
-    """Take all ranks alike."""
+    """Weight all ranks by 1."""
     return np.append(0.0, np.ones(depth))
 
 

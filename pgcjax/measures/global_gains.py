@@ -1,4 +1,4 @@
-"""Measures of global gains, those for all intents: D-M, DIN-M, and with I-rec D#-M."""
+"""Measures of global gains, summed over intents: D-M, DIN-M, and with I-rec D#-M."""
 
 # pyright: reportIncompatibleVariableOverride=false
 
@@ -20,7 +20,7 @@ from pgcjax.tensors.judgments import Judgments
 
 
 class QueryTotals(NamedTuple):
-    """Gains of a query: of each intent by its weight, of all, and their ideal list."""
+    """Gains of a query: weighted gains by intent, their sum, and the ideal list."""
 
     weighted: np.ndarray
     total: float
@@ -28,7 +28,7 @@ class QueryTotals(NamedTuple):
     ideal: Any = ()
 
 
-# How NTCIREVAL prints them, in files .Dnev and .DINnev.
+# Names in NTCIREVAL's files .Dnev and .DINnev.
 _DIFFERS = {
     "nDCG": "as MSnDCG of NTCIREVAL",
     "MSnDCG": "as MSnDCG of NTCIREVAL with gain=linear",
@@ -89,7 +89,7 @@ class OfGlobalGains(OfIntents):
         return "; ".join(filter(None, parts))
 
     def of_queries(self, judgments: Judgments) -> dict[str, Any]:
-        """Return the global gains of documents, and what their ideal list gives."""
+        """Return the global gains of documents, and results from their ideal list."""
         totals = self._totals(judgments)
         return {query: QueryGains(t.gain, t.ideal) for query, t in totals.items()}
 
@@ -103,7 +103,7 @@ class OfGlobalGains(OfIntents):
         return twins.global_gains(gain, score, case, navigational=self.tells_kinds)
 
     def _totals(self, judgments: Judgments) -> dict[str, QueryTotals]:
-        """Add the gains of documents up over intents, and look at their ideal list."""
+        """Sum the gains of documents over intents, and make their ideal list."""
         values, kind = self.parameters, type(self.of)
 
         def gains(seen: Mapping[str, Any]) -> dict[str, QueryTotals]:
@@ -133,7 +133,7 @@ class OfGlobalGains(OfIntents):
 class OfNewGains(OfGlobalGains):
     """DIN-M: navigational intents gain from their first document only.
 
-    So gains are given by intent, and the kernel adds up those of a run.
+    So the kernel gets gains by intent, and adds up those of a run.
     """
 
     prefix = "DIN"
@@ -194,7 +194,7 @@ class SharpOfNewGains(_Sharp, OfNewGains):
     """DIN-M mixed with intent recall: DIN#-M."""
 
 
-# Intent recall goes from 0 to 1: what it is mixed with does so, too.
+# Intent recall is from 0 to 1, so it is mixed only with measures of this range.
 _SHARES = tuple(of for of in GRADED if of.name not in ("CG", "DCG"))
 MEASURES = (
     *(OfGlobalGains(of=of) for of in GRADED),

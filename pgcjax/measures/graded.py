@@ -1,4 +1,4 @@
-"""Graded measures: from the gains of documents, and the ranks where a run has them."""
+"""Graded measures, from the gains of documents and their ranks in a run."""
 
 # pyright: reportIncompatibleVariableOverride=false
 
@@ -50,7 +50,7 @@ class CG(InContext, GradeGains):
     formula = "CG@k = sum over ranks r <= k of g(r)"
 
     def weights(self, depth):
-        """Take all ranks alike."""
+        """Weight all ranks by 1."""
         return by_one(depth)
 
     def score(self, gain, run, ideal):

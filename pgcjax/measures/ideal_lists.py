@@ -1,4 +1,4 @@
-"""Measures of trec_eval that go down a run beside the ideal list, rank by rank."""
+"""Measures of trec_eval that compare a run with the ideal list rank by rank."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class G(GradeGains):
     cutoff = "no"
 
     def ideal(self, gains):
-        """Return what each rank of the ideal list gains, but at least 1, added up."""
+        """Return cumulative gains of the ideal list, each gain being at least 1."""
         ordered = best.best_first(gains)
         costs = best.cumulative(np.maximum(ordered, 1))
         return kernels.IdealList(costs, np.int64(len(ordered)), np.sum(ordered))
@@ -82,7 +82,7 @@ class Rndcg(NDCGRel):
     cutoff = "no"
 
     def ideal(self, gains):
-        """Return, of each rank, the sum of 1 / ideal DCG where gains change below."""
+        """Return for each rank the sum of 1 / ideal DCG where gains change below it."""
         ordered, ideal = best.best_first(gains), super().ideal(gains)
         ends = np.append(ordered[1:], 0.0) < ordered
         each = np.where(ends, 1 / ideal.cumulative[: len(ordered)], 0.0)

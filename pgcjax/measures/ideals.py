@@ -11,7 +11,7 @@ from pgcjax.later import pd
 from pgcjax.tensors import graphs as g
 
 EQUAL = 2e-9
-"""Strengths that are no further apart are one level: they are rounded to 1e-9."""
+"""Largest difference of strengths within a level, because they are rounded to 1e-9."""
 
 _GRAPHS = {"real": g.preference_graphs, "combined": g.combined_graphs}
 
@@ -19,16 +19,16 @@ _GRAPHS = {"real": g.preference_graphs, "combined": g.combined_graphs}
 def ordered_graphs(
     *tables: pd.DataFrame, graph: str, soft: str, ideal: str
 ) -> dict[str, g.Graph]:
-    """Put the documents of each query into a weak order, by strengths of its graph.
+    """Order the documents of each query weakly, by strengths from its graph.
 
     Args:
-        tables: of which the graphs are made.
+        tables: Tables of judgments for the graphs.
         graph: `real` or `combined`.
-        soft: as of `tensors.graphs.preference_graphs`.
-        ideal: one of `judging.choices.STRENGTHS`.
+        soft: As in `tensors.graphs.preference_graphs`.
+        ideal: One of `judging.choices.STRENGTHS`.
     """
     graphs = _GRAPHS[graph](*tables, soft=soft)
-    # Of a document without an edge nothing is known: a share of one half, or no lead.
+    # A document without an edge is neutral: a share of one half, or strength 0.
     unknown = 0.5 if ideal == "borda" else 0.0
     strength = {
         query: np.full(len(query_graph), unknown)
@@ -36,7 +36,7 @@ def ordered_graphs(
     }
     votes = _votes(graphs.values())
     if len(votes):
-        from pgcjax.judging.models import strengths  # JAX, which a list needs not
+        from pgcjax.judging.models import strengths  # loads JAX, not needed for lists
 
         for name, rows in strengths(votes, ideal).groupby("query_id"):
             docs = pd.Index(graphs[str(name)].doc_ids)

@@ -1,4 +1,4 @@
-"""Measures of image grids: PGC by orders of examination, and agreement with pairs."""
+"""Measures of image grids: PGC by orders of examination, and agreement on pairs."""
 
 from typing import Annotated, Any
 
@@ -23,7 +23,7 @@ _NEEDS = frozenset({"preferences", "grids"})
 
 
 class _OrderName(Parameter):
-    """The name of an order: also of one that a user added to `ORDERS` at any time."""
+    """The name of an order, which a user may have added to `ORDERS`."""
 
     def _parse(self, text: str) -> str | None:
         return text if text in ORDERS else None
@@ -80,7 +80,7 @@ class ImagePGC(Measure):
         """Score a case plainly."""
         if self.order in _BUILT_IN:
             return twins.image_pgc_of(case, self.order)
-        distance = ORDERS[self.order].distance  # a user's own: no other formula
+        distance = ORDERS[self.order].distance  # a user's order has no other formula
 
         def order(places: twins.GridPlaces) -> list[float]:
             cells = Cells(**{k: np.array(v, np.int64) for k, v in vars(places).items()})
@@ -135,7 +135,7 @@ class OfImagePairs(Measure):
     needs = _NEEDS
 
     def prepare(self, judgments: Judgments) -> GridTensors:
-        """Look for what most votes say of each pair."""
+        """Find the majority on each pair."""
         split = self.parameters["split"]
         majorities = judgments.once(_majority_pairs, "preferences", split=split)
         middle = self.parameters.get("variant") == "M"
@@ -147,7 +147,7 @@ class OfImagePairs(Measure):
         )
 
     def finish(self, counts: Any) -> np.ndarray:
-        """Make scores of counts of pairs, `engine.grid_batch.Counts`."""
+        """Compute scores from counts of pairs, `engine.grid_batch.Counts`."""
         raise NotImplementedError
 
     def plain(self, grid: Any, other: Any, won: Any) -> float:
@@ -253,7 +253,7 @@ def _matching_rate(measure: PMR | PWP, counts: Any) -> np.ndarray:
         agreed, judged = counts.near_agreed, counts.near_pairs
     if measure.variant != "W":
         return _ratio(agreed.sum(2), judged.sum(2))
-    # Nothing is before the first image: its weight plays no part.
+    # No image precedes the first one, so its weight has no effect.
     rank = np.where(counts.first < ABSENT, counts.first, 0)
     weight = 1 / np.log2(np.maximum(rank + measure.first_rank + 1, 2))
     return _ratio(*((part * weight).cumsum(2)[..., -1] for part in (agreed, judged)))

@@ -1,4 +1,4 @@
-"""Measures that take each intent by itself: M-IA, and P+Q, which tells their kinds."""
+"""Measures that score each intent: M-IA, and P+Q, which distinguishes their kinds."""
 
 # pyright: reportIncompatibleVariableOverride=false
 
@@ -45,18 +45,18 @@ class OfEachIntent(OfIntents):
     """A measure of the scores of single intents.
 
     Attributes:
-        scored: the measure that scores each intent.
+        scored: Measure that scores each intent.
     """
 
     scored: Graded = field(init=False, compare=False, repr=False)
 
     def __post_init__(self):
-        """Score intents by the measure that this one is made of."""
+        """Score intents by the measure `of`."""
         super().__post_init__()
         object.__setattr__(self, "scored", self.of)
 
     def of_queries(self, judgments: Judgments) -> dict[str, IntentGains]:
-        """Return the gains of each intent, and what its own ideal list gives."""
+        """Return the gains of each intent, and the result of its own ideal list."""
         values, scored = self.parameters, self.scored
         weights = weights_of(self.probabilities, judgments)
         ideals, arrays = _ideals_of_each(scored, values, judgments), {}
@@ -108,7 +108,7 @@ class IntentAware(OfEachIntent):
 
     @property
     def aliases(self) -> Mapping[str, str]:
-        """Its names in other tools."""
+        """Names in other tools."""
         return _ALIASES.get(self.of.name, {})
 
     def twin(self, case: Case) -> float:
@@ -139,7 +139,7 @@ def _gains_of_each(
 def _ideals_of_each(
     measure: Graded, values: Mapping[str, Any], judgments: Judgments
 ) -> dict[str, Any]:
-    """Return what the measure takes of the ideal list of each intent of each query."""
+    """Return the result of `ideal` for each intent of each query."""
 
     def make(seen: Mapping[str, Any]) -> dict[str, Any]:
         same = read_through(measure, seen)
@@ -151,7 +151,7 @@ def _ideals_of_each(
 
 
 def _ideals(measure: Any, gains: np.ndarray) -> Any:
-    """Stack what the measure takes of the ideal list of each intent."""
+    """Stack the results of `ideal` for each intent."""
 
     def stacked(*parts: Any) -> np.ndarray:
         each = [np.asarray(part) for part in parts]
@@ -190,9 +190,9 @@ class IntentAwareERR(IntentAware):
 
 
 class _Halves(graded.nERR):
-    """ERR of users half of whom stop at any document with a grade above 0.
+    """ERR where half of the users stop at any document with a grade above 0.
 
-    It is divided by that of a list of such documents alone.
+    It is divided by the ERR of a list of such documents alone.
     """
 
     def gains(self, grades, highest):
@@ -200,7 +200,7 @@ class _Halves(graded.nERR):
         return np.full(grades.shape, 0.5)
 
     def ideal(self, gains):
-        """Return the ERR of k documents at each of which half of the users stop."""
+        """Return the ERR of k documents where half of the users stop at each."""
         return ndeval_best(self.k)
 
     def plain_gain(self, grade, highest):
@@ -213,7 +213,7 @@ class _Halves(graded.nERR):
 
 
 def ndeval_best(k: int | None) -> float:
-    """Return the ERR of k documents at each of which half of the users stop."""
+    """Return the ERR of k documents where half of the users stop at each."""
     return log(2) if k is None else fsum(0.5**r / r for r in range(1, k + 1))
 
 
@@ -235,7 +235,7 @@ class PPlusQ(OfEachIntent):
     of: graded.Q
 
     def of_queries(self, judgments: Judgments) -> dict[str, IntentGains]:
-        """Return which intents are navigational, too; both ideal lists are one."""
+        """Return navigational intents, too; Q and P+ share an ideal list."""
         arrays, kinds = super().of_queries(judgments), kinds_of(judgments)
         return {
             query: each._replace(navigational=np.resize(kinds[query], len(each.gain)))

@@ -70,7 +70,7 @@ def notes_of(judgments: Judgments) -> tuple[str, ...]:
 
 
 def served(relevance: np.ndarray) -> Served:
-    """Return what intent recall needs of a query, of grades `[intents, documents]`."""
+    """Return the input of intent recall, from grades `[intents, documents]`."""
     return Served(relevance, np.float64(len(relevance)))
 
 
@@ -78,7 +78,7 @@ class OfIntentGrades(ListMeasure):
     """A measure of grades per intent.
 
     Attributes:
-        tells_kinds: whether it tells navigational intents from others.
+        tells_kinds: Whether it distinguishes navigational intents.
     """
 
     tells_kinds: ClassVar[bool] = False
@@ -90,11 +90,11 @@ class OfIntentGrades(ListMeasure):
         return frozenset({"intent_qrels"} | kinds)
 
     def of_queries(self, judgments: Judgments) -> Mapping[str, Any]:
-        """Return what the kernel takes of each query."""
+        """Return the kernel's input for each query."""
         raise NotImplementedError
 
     def prepare(self, judgments: Judgments) -> ListTensors:
-        """Lay out what the measure makes of the grades of each query."""
+        """Lay out the kernel's input for each query."""
         docs, arrays = judged(judgments).docs, self.of_queries(judgments)
         void = [query for query, of_query in docs.items() if not len(of_query)]
         notes = notes_of(judgments) if self.tells_kinds else ()

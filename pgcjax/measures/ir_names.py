@@ -1,7 +1,7 @@
-"""The measures of ir_measures as data: what each is here, and which numbers differ.
+"""The measures of ir_measures as data: the measure here, and different numbers.
 
-`here` translates one of them. Tests compute each row by ir_measures itself, which this
-module does not import. `docs/measures-tools.md` has all tools.
+`here` translates a measure. Tests compute each row with ir_measures itself, which this
+module does not import. `docs/measures-tools.md` covers all tools.
 """
 
 import warnings
@@ -16,29 +16,29 @@ from pgcjax.measures.measure import Measure, spell, usual_mean
 
 @dataclass(frozen=True)
 class Name:
-    """A measure of ir_measures, and what it is here.
+    """A measure of ir_measures, and the equal or nearest measure here.
 
     Attributes:
-        theirs: its name there.
-        ours: the name here of what is equal, or nearest.
-        cutoff: `no`, `may` or `must`: whether its tools compute it at `@k`; `level`,
-            if they must be given a level of recall.
-        same: parameters that are called the same, and mean the same.
-        renamed: of parameters there, what they are called here.
-        instead: of parameters there, the measure here that they ask for if they are
-            given, and not false.
-        words: of a parameter there, the parameters here that each of its words means.
-        sets: parameters here that it has no name for, and their values.
-        defaults: values there of parameters that have others here.
-        required: parameters without which its tools do not compute it.
-        least: the lowest cutoff at which it is equal.
-        differs: why no spelling here is equal, or "".
-        published: whether the number here is that of its authors' own program: who
-            writes the name means that one, and is not warned of ir_measures.
-        tells: the parameter here with which the name means one number only, or "".
-        aliases: its other names there.
-        examples: parameters with which it is listed.
-        remark: what else to know of the last example, or "".
+        theirs: Name there.
+        ours: Name of the equal or nearest measure here.
+        cutoff: Whether its tools compute it at `@k`: `no`, `may` or `must`; or `level`,
+            if they need a level of recall.
+        same: Parameters with the same name and meaning.
+        renamed: Parameters there, with their names here.
+        instead: Parameters there that, if given and not false, select another measure
+            here.
+        words: Parameters here, for each word of a parameter there.
+        sets: Parameters here that have no name there, and their values.
+        defaults: Default values there that differ from those here.
+        required: Parameters that its tools need.
+        least: Lowest cutoff at which the measures are equal.
+        differs: Reason why no measure here is equal, or "".
+        published: Whether the number here is that of its authors' program: the name
+            means this number, and needs no warning about ir_measures.
+        tells: Parameter here that makes the name unambiguous, or "".
+        aliases: Other names there.
+        examples: Parameters with which it is listed.
+        remark: Remark on the last example, or "".
     """
 
     theirs: str
@@ -203,18 +203,18 @@ NAMES = (
         }.items()
     ),
 )
-"""The measures of ir_measures that are here, or that have the name of one here."""
+"""Measures of ir_measures that exist here, or share their name with one here."""
 
 TREC_EVAL = {"rbp": "RBP(p=0.9,gain=linear,gmax=topic)"}
 """Names of trec_eval that mean another number here; all others are aliases."""
 
 _NEUTRAL = {"rel": 1, "judged_only": False, "relative": False}
-_AT = {"cutoff": 10, "recall": 0.1}  # what @ means there, and an example
+_AT = {"cutoff": 10, "recall": 0.1}  # meaning of @ there, and an example
 _BY_NAME = {name: row for row in NAMES for name in (row.theirs, *row.aliases)}
 
 
 class Row(NamedTuple):
-    """A measure of ir_measures, its equal here or "", and what to know of it."""
+    """A measure of ir_measures, the equal one here or "", and a remark."""
 
     theirs: str
     ours: str
@@ -222,7 +222,7 @@ class Row(NamedTuple):
 
 
 def table() -> Iterator[Row]:
-    """List the measures of ir_measures that are here, with @10 for any cutoff."""
+    """List the measures of ir_measures that exist here, with @10 for any cutoff."""
     for row in NAMES:
         for example in row.examples:
             at = _at(row)
@@ -246,8 +246,8 @@ def here(name: str, parameters: Mapping[str, Any]) -> str:
     """Spell a measure of ir_measures as the equal measure here.
 
     Args:
-        name: its `NAME`, or another name there.
-        parameters: its `params`: those that were given.
+        name: Its `NAME`, or another name there.
+        parameters: Its `params`: those that were given.
 
     Raises:
         UsageError: no measure here is equal.
@@ -286,11 +286,11 @@ def spelled(name: str, parameters: Mapping[str, Any]) -> str:
 
 
 def other_number(text: str) -> str:
-    """Describe what a measure, as written, is elsewhere if that is another number.
+    """Describe another tool's measure of this spelling, if its number differs.
 
     Returns:
-        Such as `ERR@20 of ir_measures is ERR(gmax=4)@20 here`; or "", if the number is
-        the same there, or nobody else has a measure that is written so.
+        A text such as `ERR@20 of ir_measures is ERR(gmax=4)@20 here`; or "", if the
+        number is the same there, or no other tool has a measure of this spelling.
     """
     text = text.strip()
     if text in TREC_EVAL:
@@ -307,7 +307,7 @@ def other_number(text: str) -> str:
 
 
 def unmistakable(measure: Measure) -> Measure:
-    """Let a measure print with the parameter that tells it from one of ir_measures."""
+    """Make a measure print the parameter that distinguishes it from ir_measures'."""
     row = _BY_NAME.get(measure.name)
     if row and row.tells and other_number(str(measure)):
         return replace(measure, given=(*(measure.given or ()), row.tells))
@@ -315,7 +315,7 @@ def unmistakable(measure: Measure) -> Measure:
 
 
 def _there(row: Name, measure: Measure) -> dict[str, Any] | None:
-    """Return the parameters there of a measure that is written so; None if none is."""
+    """Return the parameters there of a measure of this spelling; None without one."""
     given = {name: measure.parameters[name] for name in measure.given or ()}
     at = _at(row)
     if measure.k is not None:
@@ -328,7 +328,7 @@ def _there(row: Name, measure: Measure) -> dict[str, Any] | None:
 
 
 def _at(row: Name) -> str:
-    """Name the parameter there that follows @; "" if nothing does."""
+    """Name the parameter there that follows @; "" without one."""
     return {"no": "", "level": "recall"}.get(row.cutoff, "cutoff")
 
 
@@ -337,10 +337,10 @@ def _needed(row: Name) -> set[str]:
 
 
 def warn_of_other_numbers(measures: Any) -> None:
-    """Warn in one line of measures that are another number elsewhere: once of each.
+    """Warn once, in one line, of measures that are another number in other tools.
 
     Args:
-        measures: as of `evaluate`; only what is written as text counts.
+        measures: Measures as in `evaluate`; only those written as text count.
     """
     texts = [measures] if isinstance(measures, str) else measures or ()
     new: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Measures that tell judged documents from others: bpref, inferred AP."""
+"""Measures that distinguish judged documents from others: bpref, inferred AP."""
 
 from typing import ClassVar
 
@@ -14,7 +14,7 @@ from pgcjax.tensors.gains import grades_of
 
 
 class OfJudged(ListMeasure):
-    """A measure of which documents are relevant, and which were judged and are not."""
+    """A measure of relevant documents, and of judged nonrelevant ones."""
 
     rel: Rel = 1.0
     of_all_queries: ClassVar[bool] = False

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pgcjax.tensors.judgments import Judgments
 
 Value = float | int | bool | str
-CUTOFF = "k"  # what `@10` is among the parameters: 10, or None without a cutoff
+CUTOFF = "k"  # the parameter that `@10` sets: 10, or None without a cutoff
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,12 @@ class Parameter:
     It annotates a field of a measure: `rel: Annotated[float, Parameter("…")] = 1.0`.
 
     Attributes:
-        meaning: one line, with the range.
-        allowed: the words it may be, for parameters of words.
-        valid: says whether a number is in range.
-        inherited: whether a measure that is made of this one has it, too.
-        name: as users write it, by the field.
-        default: its value where none is given, by the field; its type is the
-            parameter's type.
+        meaning: Meaning in one line, with the range.
+        allowed: Allowed words, for parameters that are words.
+        valid: Function that returns whether a number is in range.
+        inherited: Whether derived measures have the parameter, too.
+        name: Name as users write it, from the field.
+        default: Default value, from the field; its type is the parameter's type.
     """
 
     meaning: str
@@ -82,7 +81,7 @@ class Parameter:
         if isinstance(self.default, bool):
             return {"true": True, "false": False}.get(text.lower())
         try:
-            # Python reads 1_0 as 10, and digits of any script.
+            # Python would read 1_0 as 10, and digits of any script.
             plain = text.isascii() and "_" not in text
             return type(self.default)(text) if plain else None
         except ValueError:
@@ -95,7 +94,7 @@ MEAN = Parameter(
     name="mean",
     default=MEANS[0],
 )
-"""A parameter of all measures: it changes no score of a query."""
+"""A parameter of all measures, which changes no score of a query."""
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -107,18 +106,18 @@ class Measure:
     its docstring is the meaning. Two measures are equal if all their parameters are.
 
     Attributes:
-        name: as `pgcjax measures` lists it.
-        source: papers and equations.
-        formula: in plain text.
-        differs: how it differs from other tools and papers, or "".
-        cutoff: `no`, `may` or `must`: whether `@k` follows the name; or `level`, if a
-            share of the relevant documents, from 0 to 1, must follow in its place.
-        aliases: other names, such as `ndcg_cut_{k}`, and the measures they mean; `{x}`
+        name: Name in `pgcjax measures`.
+        source: Papers and equations.
+        formula: Formula in plain text.
+        differs: Differences from other tools and papers, or "".
+        cutoff: Whether `@k` follows the name: `no`, `may` or `must`; or `level`, if a
+            share of the relevant documents, from 0 to 1, must follow instead.
+        aliases: Other names, such as `ndcg_cut_{k}`, and the measures they mean; `{x}`
             is a decimal number.
-        needs: the kinds of judgments it is computed with, such as `qrels`.
-        k: the cutoff, or the level of recall; None without one.
-        mean: over queries; as `usual_mean` says if none is given.
-        given: parameters that were given, and are printed; None prints those that
+        needs: Kinds of judgments from which it is computed, such as `qrels`.
+        k: Cutoff, or level of recall; None without one.
+        mean: Mean over queries; by default that of `usual_mean`.
+        given: Parameters that were given, and are printed; None prints those that
             are not the default.
     """
 
@@ -139,7 +138,7 @@ class Measure:
         dataclass(frozen=True, kw_only=True)(cls)
 
     def __post_init__(self):
-        """Check parameters, and take whole numbers for decimal ones."""
+        """Check parameters, and convert whole numbers to decimal ones."""
         for name, parameter in _own_parameters(type(self)).items():
             value = parameter.check(getattr(self, name))
             object.__setattr__(self, name, value)
@@ -154,11 +153,11 @@ class Measure:
         return self.cutoff != "no" and isinstance(k, int) and 0 < k < 10**7
 
     def prepare(self, judgments: Judgments) -> Any:
-        """Lay judgments out as what a batch scores: see `tensors.measure_tensors`."""
+        """Lay judgments out as the input of a batch: see `tensors.measure_tensors`."""
         raise NotImplementedError
 
     def twin(self, case: Case) -> float:
-        """Score one run and query plainly, by `reference` alone."""
+        """Score one run and query with `reference` alone."""
         raise NotImplementedError
 
     @property
@@ -176,7 +175,7 @@ class Measure:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """All parameters, given or by default; `k` if it may have a cutoff."""
+        """All parameters, given or default; with `k` if a cutoff is possible."""
         values: dict[str, Any] = {
             n: value for n, (_, value) in self.described().items()
         }
@@ -219,10 +218,7 @@ def _own_parameters(measure: type[Measure]) -> dict[str, Parameter]:
 
 
 class Derived(Measure):
-    """A measure that is made of another one, `of`, and has its parameters.
-
-    Its cutoff is that of the other one, too.
-    """
+    """A measure derived from another one, `of`, with its parameters and cutoff."""
 
     of: Measure
 
@@ -232,27 +228,27 @@ class Derived(Measure):
         super().__post_init__()
 
     def described(self) -> dict[str, tuple[Parameter, Value]]:
-        """Return the parameters of the other measure, and then those of its own."""
+        """Return the parameters of the other measure, and then its own."""
         inner = self.of.described()
         inherited = {n: each for n, each in inner.items() if each[0].inherited}
         return inherited | super().described()
 
     def replace(self, **values: Any) -> Self:
-        """Return the measure with other parameters, also of the one it is made of."""
+        """Return the measure with other parameters, its own or those of `of`."""
         names = self.of.described().keys() - super().described().keys()
         inner = {name: values.pop(name) for name in names & values.keys()}
         return super().replace(of=self.of.replace(**inner), **values)
 
 
-# How a kernel is given its measure: numbers are traced, so that one program serves all
-# of them; words, and whether there is a cutoff, make the program.
+# A kernel gets its measure in two parts: numbers are traced, so that one program serves
+# all of them; words, and whether there is a cutoff, are static.
 
 Outline = tuple[type[Measure], tuple[tuple[str, Any], ...]]
 _TRACED = object()
 
 
 def outlined(measure: Measure) -> tuple[Outline, list[float]]:
-    """Return the class of a measure and its fields without numbers, and these."""
+    """Split a measure into its class with fields except numbers, and the numbers."""
     shape: list[tuple[str, Any]] = []
     numbers: list[float] = []
     for name in (each.name for each in fields(measure)):
@@ -270,7 +266,7 @@ def outlined(measure: Measure) -> tuple[Outline, list[float]]:
 
 
 def rebuilt(shape: Outline, values: Iterator[Any]) -> Measure:
-    """Make a measure of its outline and numbers, which are arrays in a kernel."""
+    """Make a measure from its outline and numbers, which are arrays in a kernel."""
     kind, parts = shape
     measure = cast(Any, object.__new__(kind))
     for name, value in parts:
@@ -283,10 +279,10 @@ def rebuilt(shape: Outline, values: Iterator[Any]) -> Measure:
 
 
 def read_through(measure: Measure, values: Mapping[str, Any]) -> Any:
-    """Return the measure as if its parameters were `values`, which see what is read.
+    """Return a view of the measure whose parameters are read from `values`.
 
-    `Judgments.once_for` shares by this what measures with different parameters make
-    of judgments.
+    `values` records the reads, so that `Judgments.once_for` shares results between
+    measures that differ only in unread parameters.
     """
     seen = object.__new__(_seen_through(type(measure)))
     object.__setattr__(seen, "_values", values)
@@ -304,7 +300,7 @@ def _seen_through(kind: type[Measure]) -> type[Measure]:
 
 
 def usual_mean(name: str) -> str:
-    """Return the mean of a measure if nothing else is asked for."""
+    """Return the default mean of a measure."""
     return MEANS[-1] if name in SUMMED else MEANS[0]
 
 
@@ -318,7 +314,7 @@ def spell(
 
 
 def written(value: Any) -> str:
-    """Write a value as measures print it, and parse it: `true`, and `1` for 1.0."""
+    """Write a value as measures print and parse it: `true`, and `1` for 1.0."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         value = int(value)
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,11 +1,11 @@
-"""Names of other tools and papers that no measure has here, and what they mean."""
+"""Names in other tools and papers that no measure has here, and their meanings."""
 
 import re
 from typing import NamedTuple
 
 
 class Meaning(NamedTuple):
-    """Names of other tools: their meaning, and the nearest measures here."""
+    """Meaning of a name in other tools, and the nearest measures here."""
 
     what: str
     nearest: str = ""
@@ -89,12 +89,12 @@ MEANINGS = {
     "U-measure": Meaning("gain by the length of what users have read", "RBP and INST"),
 }
 _WHOLE = {"set", "prefs", "iprec_at_recall"}
-"""Names that mean nothing with a number behind them: with it, some are measures."""
+"""Names that have these meanings only without a number: with one, some are measures."""
 _BY_NAME = {name.lower(): name for name in MEANINGS}
 
 
 def explained(name: str) -> str:
-    """Describe what a name of no measure means elsewhere; "" if nobody knows it."""
+    """Describe the meaning elsewhere of a name of no measure; "" if unknown."""
     bare = re.sub(r"[_.]?[0-9.]+$", "", name)
     for spelling in (name, *([bare] if bare.lower() not in _WHOLE else [])):
         if key := _BY_NAME.get(spelling.lower()):

@@ -1,7 +1,7 @@
-"""Preference measures: how far the order of a run agrees with preferences."""
+"""Preference measures: agreement of the order of a run with preferences."""
 
 # pyright: reportIncompatibleVariableOverride=false
-# What a variant of a measure of trec_eval is called depends on which pairs it counts.
+# The name of a variant of a trec_eval measure depends on the pairs that it counts.
 
 from math import log2
 from typing import Annotated, Any, ClassVar
@@ -33,7 +33,7 @@ _PAIRS_HERE = "f > t: a judgment that prefers f to t; r: rank, inf if not retrie
 
 
 def _share(better: np.ndarray, worse: np.ndarray, among: str) -> Any:
-    """Return which judgments are fulfilled, and which count; see `kernels.share`."""
+    """Return the fulfilled and the counted judgments; see `kernels.share`."""
     last = {"some": np.fmin(better, worse), "both": np.fmax(better, worse)}
     counts = np.isfinite(last.get(among, np.ones(len(better))))
     return (better < worse) & counts, counts
@@ -43,7 +43,7 @@ class OfPreferences(OfGraph, ListMeasure):
     """A measure of pairs of documents of which one is preferred.
 
     Attributes:
-        by_judge: whether pairs are counted by judge, not of all judges together.
+        by_judge: Whether pairs are counted for each judge, not for all together.
     """
 
     by_judge: ClassVar[bool] = False
@@ -80,11 +80,13 @@ class OfPreferences(OfGraph, ListMeasure):
         return self.lists(pairs.docs, counts, void=void)
 
     def terms(self, better: np.ndarray, worse: np.ndarray) -> Any:
-        """Return what each judgment adds to both sums of a ratio; None if it is none.
+        """Return the terms of each judgment in both sums of a ratio; None without one.
+
+        A measure that is a sum has 0 as denominator.
 
         Args:
-            better: ranks from 1 of the preferred documents; infinite if cut off.
-            worse: those of the others. The denominator of a sum alone is 0.
+            better: Ranks, from 1, of the preferred documents; infinite if cut off.
+            worse: Ranks of the other documents, likewise.
         """
 
 
@@ -237,11 +239,11 @@ class TrecPreferences(OfPreferences):
     """Share of preferences that the run fulfils.
 
     Attributes:
-        variant: which pairs count: all, those of which a document was retrieved
-            (`_imp`), or both (`_ret`).
-        stem: of the name.
-        over: what the share is averaged over.
-        simple: the measures that variants are.
+        variant: Pairs that count: all, those with a retrieved document (`_imp`), or
+            those with two (`_ret`).
+        stem: Stem of the name.
+        over: Units over which the share is averaged.
+        simple: Measures that are equal to variants.
     """
 
     stem: ClassVar[str] = "prefs_simp"
@@ -332,7 +334,7 @@ class Rnonrel(ListMeasure):
     """prefs_avgjg_Rnonrel, of all documents or of those that were retrieved.
 
     Attributes:
-        retrieved: whether documents that were not retrieved play no part.
+        retrieved: Whether documents that were not retrieved are ignored.
     """
 
     needs = frozenset({"preferences", "levels"})
@@ -409,7 +411,7 @@ class PreferenceCount(OfPreferences):
     """Number of preferences.
 
     Attributes:
-        counted: what trec_eval calls what is counted: `poss`, `ful` or `ful_ret`.
+        counted: trec_eval's name of the counted pairs: `poss`, `ful` or `ful_ret`.
     """
 
     formula = "a count; over queries, their sum"
@@ -455,7 +457,7 @@ class OfWins(OfPreferences, GraphKind):
     """A graded measure of gains by preferences: a document's wins - losses.
 
     Attributes:
-        of: the graded measure, of gains as they are.
+        of: Graded measure, with gains that are used unchanged.
     """
 
     source = "after Luo 2021, section 4.1"

@@ -1,4 +1,4 @@
-"""Measures of precision where a share of the relevant documents was retrieved."""
+"""Measures of precision at the rank where recall reaches a level."""
 
 from math import inf
 from typing import Annotated
@@ -23,7 +23,7 @@ Rounding = Annotated[
 
 
 def share_of(gains: np.ndarray, share: float, rounding: str = "up") -> float:
-    """Count the documents of a share of the relevant ones, as trec_eval does."""
+    """Compute the number of relevant documents at a recall level, as trec_eval does."""
     documents = share * int((gains > 0).sum())
     return float(int(documents + (0.9 if rounding == "up" else 0.5)))
 
@@ -48,7 +48,7 @@ class IPrec(Relevant):
 
     @property
     def depth(self):
-        """All ranks count: the level is no cutoff."""
+        """Return None: all ranks count, because the level is no cutoff."""
         return None
 
     def ideal(self, gains):

@@ -1,4 +1,4 @@
-"""Measures of what was retrieved, whatever its order: counts, and what they give."""
+"""Measures of the set of retrieved documents: counts, and functions of counts."""
 
 from math import inf
 from typing import Annotated
@@ -240,7 +240,7 @@ class Utility(Relevant):
     def score(self, gain, run, ideal):
         retrieved, length = _retrieved(gain, run), run.length.astype(gain.dtype)
         others = length - retrieved
-        there = length >= 0  # always: products are rounded before they are added
+        there = length >= 0  # always true; rounds products before they are added
         return (
             rounded(self.a * retrieved, there)
             + rounded(self.b * others, there)

@@ -10,9 +10,9 @@ from pgcjax.errors import UsageError
 from pgcjax.measures.measure import MEAN, Measure, Value, usual_mean
 from pgcjax.measures.other_names import explained
 
-NAME = r"[^()@\s]+"  # what the name of a measure is made of
+NAME = r"[^()@\s]+"  # pattern of the name of a measure
 WHOLE, DECIMAL = r"[1-9][0-9]{0,6}", r"[0-9]*\.?[0-9]+"
-PLACES = {"{k}": WHOLE, "{x}": DECIMAL}  # in names of trec_eval: their numbers
+PLACES = {"{k}": WHOLE, "{x}": DECIMAL}  # numbers in names of trec_eval
 
 
 def parse(
@@ -21,12 +21,12 @@ def parse(
     """Read a measure such as `PGC(p=0.8, graph=derived)` or `nDCG@10`.
 
     Args:
-        text: the measure.
-        catalogue: measures with their default parameters, by name.
-        complete: whether a cutoff that the measure must have has to be there.
+        text: The measure.
+        catalogue: Measures with their default parameters, by name.
+        complete: Whether a required cutoff must be given.
 
     Raises:
-        UsageError: this is no text, the name or a parameter is unknown, or a value is
+        UsageError: `text` is no text, the name or a parameter is unknown, or a value is
             out of range.
     """
     if not isinstance(text, str):
@@ -99,7 +99,7 @@ def check_cutoff(measure: Measure, text: str = "", *, complete: bool = True) -> 
 def find(
     name: str, catalogue: Mapping[str, Measure]
 ) -> tuple[Measure | None, str | None]:
-    """Look up a measure by its name, or by an alias: then also the one it means."""
+    """Look up a measure by its name, or by an alias, with the measure it stands for."""
     if name in catalogue:
         return catalogue[name], None
     by_lower = {each.lower(): each for each in catalogue}
@@ -110,7 +110,7 @@ def find(
             pattern = re.escape(alias)
             for place, number in PLACES.items():
                 pattern = pattern.replace(re.escape(place), f"({number})")
-            # trec_eval prints ndcg_cut_10, and is asked for ndcg_cut.10.
+            # trec_eval prints ndcg_cut_10, but takes ndcg_cut.10 as option.
             pattern = pattern.replace("_(", "[_.](")
             if match := re.fullmatch(pattern, name, re.IGNORECASE):
                 return measure, filled(meant, *match.groups())
@@ -118,14 +118,14 @@ def find(
 
 
 def filled(text: str, *number: str) -> str:
-    """Write a number where an alias, or the measure that it means, has a place."""
+    """Fill the number into an alias, or into the measure that it means."""
     for place in PLACES:
         text = text.replace(place, "".join(number))
     return text
 
 
 def shown(value: Any) -> str:
-    """Show what is no measure in one short line, with its type."""
+    """Show a value that is no measure in one short line, with its type."""
     kind = f"{type(value).__module__}.{type(value).__name__}"
     return f"{textwrap.shorten(repr(value), 60)} ({kind.removeprefix('builtins.')})"
 
@@ -149,10 +149,10 @@ def _look_up(name: str, catalogue: Mapping[str, Measure]) -> tuple[Measure, str 
 def _hint(word: str, names: Iterable[str]) -> str:
     """Suggest the names that a mistyped word was likely meant to be."""
     by_lower: dict[str, str] = {}
-    for name in names:  # measures stand before their aliases
+    for name in names:  # measures precede their aliases
         by_lower.setdefault(name.lower(), name)
     near = difflib.get_close_matches(word.lower(), by_lower, n=3)
     anagrams = [k for k in by_lower if sorted(k) == sorted(word.lower())]
-    if anagrams:  # letters that changed places, as in PCG, are the likeliest slip
+    if anagrams:  # swapped letters, as in PCG, are the likeliest slip
         near = anagrams[:1]
     return f": did you mean {' or '.join(by_lower[k] for k in near)}?" if near else ""

@@ -42,11 +42,11 @@ class Persists(Measure):
 
 
 class UserModel(Graded):
-    """Gain per document of users who go on down a list by a model of them.
+    """Gain per document of users who go down a list as a model predicts.
 
     Attributes:
-        model: the plain function of `reference.user_models` by which the user goes on.
-        but: where cwl_eval has other numbers.
+        model: Function of `reference.user_models` for the probability to go on.
+        but: Cases in which cwl_eval has other numbers.
     """
 
     gmin: Annotated[
@@ -98,7 +98,7 @@ class UserModel(Graded):
         return np.maximum(grades - least, 0) / (most - least)
 
     def chances(self) -> np.ndarray:
-        """Return the chance to look at each rank, whatever the gains are."""
+        """Return the probability to look at each rank, regardless of gains."""
         raise NotImplementedError
 
     def plain_gain(self, grade, highest):
@@ -124,7 +124,7 @@ class UntilSatisfied(UserModel):
     """Users who stop at a document with the chance of its gain."""
 
     def ideal(self, gains):
-        """Return the sums of chances down to each rank, and of all."""
+        """Return the sums of chances down to each rank, and over all ranks."""
         sums = np.cumsum(self.chances())
         return sums, sums[-1]
 

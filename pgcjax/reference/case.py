@@ -7,8 +7,8 @@ from typing import Any
 from weakref import ref
 
 Judgment = tuple[str, str | None, float, int]
-"""Document, other document, preference (above 0 prefers the first, 0 is a tie), and how
-often it was said; without another document, the first was judged bad."""
+"""Document, other document, preference (above 0 prefers the first, 0 is a tie), and
+number of such votes; without another document, the first was judged bad."""
 
 
 @dataclass(frozen=True)
@@ -16,14 +16,13 @@ class Case:
     """One run and query, as a plain twin takes them.
 
     Attributes:
-        run_id: the run.
-        query_id: the query.
-        run: retrieved documents, best first.
-        parameters: of the measure; `k` is its cutoff.
-        judged: canonical judgments of this query, by kind: rows, each a value by
-            column.
-        tables: DataFrames of all queries, for what depends on the collection; and
-            `grids` of all systems, if runs are grids.
+        run_id: The run.
+        query_id: The query.
+        run: Retrieved documents, best first.
+        parameters: Parameters of the measure; `k` is its cutoff.
+        judged: Canonical judgments of this query, by kind: rows as dicts by column.
+        tables: DataFrames of all queries, for measures that depend on the collection;
+            and `grids` of all systems, if runs are grids.
     """
 
     run_id: str
@@ -57,7 +56,7 @@ def _highest(table: Any) -> float:
 
 
 def judgments(case: Case) -> dict[str, list[Judgment]]:
-    """List what each judge said of documents; judges without a name are one."""
+    """List the judgments of each judge; judges without a name are one judge."""
     by_judge: dict[str, list[Judgment]] = defaultdict(list)
     for row in case.judged["preferences"]:
         judge, other, times = (
@@ -72,11 +71,12 @@ def judgments(case: Case) -> dict[str, list[Judgment]]:
 
 
 def edges(case: Case) -> tuple[Counter[tuple[str, str]], int]:
-    """Count how far judgments prefer one document to another, and what one counts.
+    """Sum the weights of judgments by edge; return also the weight of one judgment.
 
-    One judgment counts 2^16. A probability p that the document is better counts, by the
-    parameter `soft`, 2p - 1 for the likelier one (`margin`), or p for it and 1 - p for
-    the other (`both`), rounded; a tie and a bad document count nothing.
+    One judgment weighs 2^16. With a probability p that the document is better, the
+    weight is scaled as the parameter `soft` says: by 2p - 1 for the likelier one
+    (`margin`), or by p for it and 1 - p for the other (`both`), rounded. A tie and a
+    bad document weigh nothing.
     """
     unit, soft = 2**16, case.parameters.get("soft", "sign")
     counts: Counter[tuple[str, str]] = Counter()

@@ -6,7 +6,7 @@ from pgcjax.reference.rbo import rbo
 
 
 def compat_ideal(values: dict[str, float], run: list[str]) -> list[str]:
-    """List documents of positive value by value; ties as the run has them."""
+    """List documents of positive value by value; the run's order breaks ties."""
     rank = {doc: r for r, doc in enumerate(run)}
     wanted = [doc for doc in values if values[doc] > 0]
     return sorted(wanted, key=lambda d: (-values[d], rank.get(d, float("inf")), d))
@@ -19,14 +19,14 @@ def compat(
     depth: int = 1000,
     normalize: bool = True,
 ) -> float:
-    """Score a run by RBO with the nearest ranking that its judgments call ideal.
+    """Score a run by RBO with the nearest of the ideal rankings of its judgments.
 
     Args:
-        values: preference value or grade of each judged document.
-        run: the documents that the system returned, best first.
-        p: persistence, 0 < p < 1.
-        depth: the last depth that counts.
-        normalize: divide by what the ideal ranking itself would get.
+        values: Preference value or grade of each judged document.
+        run: Retrieved documents, best first.
+        p: Persistence, 0 < p < 1.
+        depth: Last depth that counts.
+        normalize: Whether to divide by the score of the ideal ranking itself.
 
     Source: Clarke, Smucker and Vtyurina, Offline evaluation by maximum similarity to
     an ideal ranking, CIKM 2020.

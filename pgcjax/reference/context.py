@@ -21,13 +21,13 @@ def interpolated(
     """Return the grade u of each document of a run, by Eq. 1.
 
     Args:
-        run: documents, best first.
+        run: Documents, best first.
         isolation: g(d) of each judged document.
         conditional: g(d|d') of each judged (d, d').
-        alpha: weight of conditional grades.
-        missing: what g(d|d') is that nobody judged: g(d) (`isolation`); `predicted`; or
-            g(d|d_1), if it was judged, of the first document of the run (`first`).
-        predicted: g(d|d') by (g(d'), g(d)).
+        alpha: Weight of conditional grades.
+        missing: Substitute for an unjudged g(d|d'): g(d) (`isolation`); `predicted`; or
+            g(d|d_1) for the run's first document d_1, if judged (`first`).
+        predicted: Predicted g(d|d') by (g(d'), g(d)).
     """
     grades = []
     for i, doc in enumerate(run):
@@ -47,12 +47,12 @@ def interpolated(
 
 
 def ccg(grades: list[float], k: int) -> float:
-    """Contextual cumulative gain by Eq. 6, its inner grade being g(d_j|d_{j-1})."""
+    """Contextual cumulative gain by Eq. 6, with g(d_j|d_{j-1}) as the inner grade."""
     return sum(sum(grades[:i]) / log2(i + 1) for i in range(1, k + 1))
 
 
 def ccg_single(grades: list[float], k: int) -> float:
-    """Eq. 7, which the paper takes for the same as Eq. 6."""
+    """Contextual cumulative gain by Eq. 7, which the paper equates with Eq. 6."""
     return sum((k - i + 1) * u / log2(i + 1) for i, u in enumerate(grades[:k], start=1))
 
 
@@ -64,7 +64,7 @@ def in_context(
 ) -> float:
     """Score a run by grades that depend on the document before.
 
-    `predicted` is g(d|d') by (g(d'), g(d)), of a model that the kernel shares.
+    `predicted` is g(d|d') by (g(d'), g(d)), from the model that the kernel uses, too.
     """
     q, isolation = case.parameters, rows.grades(case)
     after: dict[Pair, float] = {}

@@ -1,7 +1,7 @@
 """Measures of diversity, in plain Python.
 
-A run is a list with, for each rank, what its document is worth: the intents that it is
-relevant to, or a dict with its gain for each. Probabilities are exact fractions.
+A run lists, for each rank, the intents to which the document is relevant, or a dict of
+its gains by intent. Probabilities are exact fractions.
 """
 
 from collections import Counter
@@ -17,9 +17,9 @@ def probabilities(
 ) -> dict[str, Fraction]:
     """Return the probability of each intent that has a relevant document.
 
-    Of the given ones, a float counts as the ratio of small numbers that it is nearest
-    to, 1/3 rather than 0.333…; those of other intents go to these [Sakai 2012,
-    section 5.1: 2^(n-j+1) / sum of 2^k is the decreasing one].
+    A given float counts as the ratio of small numbers that rounds to it, such as 1/3.
+    Weights are normalized over `intents` [Sakai 2012, section 5.1; decreasing ones are
+    2^(n-j+1) / sum of 2^k].
     """
 
     def order(intent: str) -> tuple[bool, Decimal, str]:
@@ -50,7 +50,7 @@ def novelty(run: list[set[str]], alpha: float) -> list[float]:
 
 
 def greedy_ideal(judged: dict[str, set[str]], alpha: float) -> list[set[str]]:
-    """List documents so that each is worth most after those above it; ties by id."""
+    """List documents greedily by gain after those above; ids break ties."""
     seen: Counter[str] = Counter()
     left, ideal = sorted(judged, reverse=True), []
     while left:
@@ -105,7 +105,7 @@ def without_redundancy(
 def effective_precision(
     run: list[dict[str, float]], navigational: set[str], k: int
 ) -> float:
-    """Return the share of k documents that serve an intent, and not in vain."""
+    """Return the share of k documents that still have a gain for some intent."""
     return sum(map(bool, without_redundancy(run, navigational)[:k])) / k
 
 
@@ -125,10 +125,10 @@ def intent_aware(scores: dict[str, float], probability: dict[str, Fraction]) -> 
 
 
 def ndeval_err(run: list[float], k: int | None) -> float:
-    """Divide ERR by that of a list of which every document is as good.
+    """Divide ERR by that of a list of relevant documents only.
 
-    Source: the program ndeval, version 4.5. Without a cutoff the list is endless, and
-    the sum of 2^-r / r is ln 2.
+    Source: the program ndeval, version 4.5. Without a cutoff the list is infinite, and
+    its ERR, the sum of 2^-r / r, is ln 2.
     """
     best = log(2) if k is None else err([0.5] * k, k)
     return err(run, k) / best

@@ -20,22 +20,22 @@ def exact_ideal(
 ) -> tuple[int, list[str]]:
     """Find the order nearest to a run among those that contradict fewest judgments.
 
-    Dynamic programming over the sets of first documents: of the orders of a set, the
-    one that contradicts the fewest judgments of its documents and, among those, has the
-    largest overlap with the run so far, is part of a best order of all.
+    Dynamic programming over the sets of first documents: for each set, keep the order
+    that contradicts the fewest judgments of its documents and, among such orders, has
+    the largest overlap with the run so far. A best order of all documents extends it.
 
     Args:
-        edges: `(u, v)` for each judgment that u is preferred to v; repeats count. Or
-            how much each of them counts.
-        run: the documents that the system returned, best first.
-        p: persistence, 0 < p < 1.
-        depth: the last depth that counts.
-        vertices: further vertices, which no edge need touch.
-        sets: the sets to look at, where there are too many to look at all of them.
-        farthest: look for the order farthest from the run, of the least overlap.
+        edges: `(u, v)` for each judgment that prefers u to v; repeats count. Or a
+            mapping of edges to weights.
+        run: Retrieved documents, best first.
+        p: Persistence, 0 < p < 1.
+        depth: Last depth that counts.
+        vertices: More vertices, with or without edges.
+        sets: Sets to search, where there are too many to search them all.
+        farthest: Whether to find the order of least overlap with the run instead.
 
     Returns:
-        How many judgments the order contradicts, and the order.
+        The number of judgments that the order contradicts, and the order.
 
     Source: the definition in Luo 2021, 3.1; Lawler 1964.
     """
@@ -52,7 +52,7 @@ def exact_ideal(
         top, weight = set(run[:d]), p ** (d - 1) / d if d <= depth else 0.0
         for chosen in combinations(docs, d) if sets is None else by_size[d]:
             here, ways = frozenset(chosen), []
-            for last in sorted(here):  # so that equal ways leave the same order
+            for last in sorted(here):  # ids decide between equally good orders
                 if (before := here - {last}) in best:
                     contradicted, overlap, order = best[before]
                     for worse, times in preferred_to[last].items():
@@ -83,7 +83,7 @@ def exact_pgc(
 
 
 def exact_pgc_of(case: Case, sets: Iterable[Iterable[str]] | None = None) -> float:
-    """Score a case by exact PGC; `graph` says of which judgments."""
+    """Score a case by exact PGC of the judgments that `graph` names."""
     q = case.parameters
     edges, _, graded = judged(case)
     parameters = q["p"], q["depth"], q["normalization"]

@@ -26,7 +26,7 @@ def utility(
 
 
 def highest_grade(q: Parameters, of_query: Collection[float], of_all: float) -> float:
-    """Return the grade gmax: of all queries, of one, or as given."""
+    """Return the grade gmax: the highest of all queries, or of one, or a given one."""
     gmax = q.get("gmax", "collection")
     if gmax == "topic":
         return max([0.0, *of_query])
@@ -36,9 +36,9 @@ def highest_grade(q: Parameters, of_query: Collection[float], of_all: float) -> 
 def gains_of(
     gain: Gain, grades: Mapping[str, float], q: Parameters, of_all: float
 ) -> dict[str, float]:
-    """Return the gain of each document; 0 of grades up to 0.
+    """Return the gain of each document; 0 for grades up to 0.
 
-    `gain` is of a grade above 0; `of_all` the highest grade of all queries.
+    `gain` maps grades above 0; `of_all` is the highest grade of all queries.
     """
     most = highest_grade(q, grades.values(), of_all)
     return {d: gain(g, most) if g > 0 else 0.0 for d, g in grades.items()}
@@ -52,6 +52,6 @@ def of_qrels(gain: Gain, score: Score, case: Case) -> float:
 
 
 def judged(case: Case) -> list[bool]:
-    """Return whether each document of a run has a grade, of any height."""
+    """Return whether each document of a run has a grade of any value."""
     grades = rows.grades(case)
     return [doc in grades for doc in case.run]

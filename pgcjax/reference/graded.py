@@ -1,15 +1,15 @@
 """Graded measures, in plain Python: lists of gains in, a score out.
 
-`run` holds the gains of a run's documents, best first, 0 of those that are not relevant
-or that nobody judged; `pool` the gains of all judged documents; `k` is the last rank
-that counts, or None.
+`run` holds the gains of a run's documents, best first, 0 if a document is not relevant
+or not judged; `pool` holds the gains of all judged documents; `k` is the last rank that
+counts, or None.
 """
 
 from math import log, log2, prod
 
 
 def gain(grade: float, form: str) -> float:
-    """Map a grade to a gain: itself, or 2^g - 1; none of a grade up to 0."""
+    """Map a grade g to a gain: g, or 2^g - 1; 0 for grades up to 0."""
     if grade <= 0:
         return 0.0
     return grade if form == "linear" else 2.0**grade - 1
@@ -18,12 +18,12 @@ def gain(grade: float, form: str) -> float:
 def stop(grade: float, highest: float, form: str) -> float:
     """Return the probability to stop at a document, by its grade and the highest grade.
 
-    `exp` is Chapelle et al. 2009, `linear` is NTCIREVAL's.
+    `exp` is from Chapelle et al. 2009, `linear` from NTCIREVAL.
     """
     if grade <= 0:
         return 0.0
     if form == "exp":
-        # (2^g - 1) / 2^gmax, of any gmax that is a number.
+        # (2^g - 1) / 2^gmax, without overflow for any finite gmax.
         return 2.0 ** (grade - highest) - 2.0**-highest
     return grade / (highest + 1)
 
@@ -161,7 +161,7 @@ def rbp(run: list[float], p: float, k: int | None) -> float:
 
 
 def rbp_residual(judged: list[bool], p: float, k: int | None) -> float:
-    """Add to RBP what it were if all that nobody judged, listed or not, gained 1."""
+    """Return the growth of RBP if all unjudged documents, listed or not, gained 1."""
     is_judged = sum(p**r for r, is_judged in enumerate(judged[:k]) if is_judged)
     return 1 - (1 - p) * is_judged
 
@@ -189,18 +189,18 @@ def reciprocal_rank(run: list[float], k: int | None) -> float:
 
 
 def precision(run: list[float], k: int | None) -> float:
-    """Share relevant documents in k, or in all that the run retrieved."""
+    """Return the share of relevant documents among k, or among all retrieved ones."""
     of = len(run) if k is None else k
     return sum(g > 0 for g in run[:k]) / of if of else 0.0
 
 
 def recall(run: list[float], pool: list[float], k: int | None) -> float:
-    """Share those found in all relevant documents."""
+    """Return the share of the relevant documents that was retrieved."""
     count = sum(g > 0 for g in pool)
     return sum(g > 0 for g in run[:k]) / count if count else 0.0
 
 
 def judged(is_judged: list[bool], k: int | None) -> float:
-    """Share judged documents in those that the run retrieved, of k at most."""
+    """Return the share of judged documents among the first k retrieved."""
     top = is_judged[:k]
     return sum(top) / len(top) if top else 0.0

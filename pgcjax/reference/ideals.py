@@ -18,7 +18,7 @@ Votes = Mapping[tuple[str, str], float]
 Strengths = dict[str, float]
 
 EQUAL = 2e-9
-"""Strengths that are no further apart than this are one level."""
+"""Largest difference of adjacent strengths within one level."""
 
 
 def copeland(votes: Votes) -> Strengths:
@@ -48,8 +48,8 @@ def bradley_terry(votes: Votes, deviation: float = 2.5) -> Strengths:
     """Find the most likely log-odds of winning, by Newton's method.
 
     Args:
-        votes: of one query.
-        deviation: of the normal prior of each document, whose mean is 0.
+        votes: Votes of one query.
+        deviation: Standard deviation of the normal prior of strengths, with mean 0.
 
     Source: Bradley and Terry 1952.
     """
@@ -71,11 +71,11 @@ def bradley_terry(votes: Votes, deviation: float = 2.5) -> Strengths:
 
 
 def rank_centrality(votes: Votes, added: float = 0.5) -> Strengths:
-    """Return the log of how often a walk is at each document that goes to winners.
+    """Return the logarithm of the stationary probability of a walk towards winners.
 
-    From each document it goes to others by the share of their votes that these won,
-    half a vote being added for both. One document after the other is left out: the walk
-    goes where it would have gone from there. Of linked documents the mean is 0.
+    From each document the walk goes to another with the share of their votes that the
+    other won, half a vote being added to both. Documents are eliminated one by one, and
+    the walk skips them. The mean is 0 within each set of linked documents.
 
     Source: Negahban, Oh and Shah 2017; Grassmann, Taksar and Heyman 1985.
     """
@@ -112,13 +112,13 @@ _METHODS = {
 }
 
 
-@lru_cache(maxsize=512)  # of all runs of a query
+@lru_cache(maxsize=512)  # shared by all runs of a query
 def _strengths(method: str, votes: frozenset[tuple[tuple[str, str], float]]):
     return _METHODS[method](dict(sorted(votes)))
 
 
 def levelled(strengths: Strengths, run: list[str]) -> list[str]:
-    """Order documents by strength, and those of a level as the run has them."""
+    """Order documents by strength, and within a level as in the run."""
     rank, level, levels = {doc: r for r, doc in enumerate(run)}, 0, {}
     by_strength = sorted(strengths, key=lambda doc: -strengths[doc])
     for above, doc in zip(by_strength[:1] + by_strength, by_strength, strict=False):
@@ -136,7 +136,7 @@ def ideal_pgc_of(case: Case) -> float:
         return exact_pgc_of(case)
     edges, unit, graded = judged(case)
     votes = frozenset((pair, count / unit) for pair, count in edges.items())
-    # Of documents without an edge nothing is known.
+    # Documents without an edge have a neutral strength.
     unknown = dict.fromkeys(graded, 0.5 if q["ideal"] == "borda" else 0.0)
     ideal = levelled(unknown | _strengths(q["ideal"], votes), case.run)
     return rbo(case.run, ideal, q["p"], q["depth"], q["normalization"])

@@ -12,7 +12,7 @@ from pgcjax.reference.rbo import rbo
 
 Grid = dict[str, tuple[int, int]]  # row and column of each image, from 0
 Order = str | Callable[["GridPlaces"], list[float]]  # a name, or a user's own distances
-Won = dict[tuple[str, str], int]  # of a pair: 1 the first is preferred, 0 tie, -1
+Won = dict[tuple[str, str], int]  # by pair: 1 if the first wins, 0 tie, -1
 
 
 @dataclass(frozen=True)
@@ -20,12 +20,12 @@ class GridPlaces:
     """The places of the images of a grid, in reading order.
 
     Attributes:
-        row: of each image, from 0.
-        column: the same.
-        index: its place in reading order.
-        width: columns of its row.
-        rows: rows of the grid.
-        columns: columns of the longest row.
+        row: Row of each image, from 0.
+        column: Column of each image, from 0.
+        index: Place of each image in reading order.
+        width: Number of columns in the row of each image.
+        rows: Number of rows of the grid.
+        columns: Number of columns of the longest row.
     """
 
     row: list[int]
@@ -37,7 +37,7 @@ class GridPlaces:
 
 
 def places(grid: Grid) -> GridPlaces:
-    """List where the images of a grid are, in reading order."""
+    """Return the places of the images of a grid, in reading order."""
     cells = [grid[image] for image in reading_order(grid)]
     row, column = ([cell[i] for cell in cells] for i in (0, 1))
     width = [1 + max(c for r, c in cells if r == place) for place in row]
@@ -78,7 +78,7 @@ def distances(grid: Grid, order: Order) -> dict[str, float]:
 def visits(grids: dict[str, Grid], order: Order) -> list[str]:
     """List images by distance; ties by system, then in reading order.
 
-    An image that several systems show counts where it comes first.
+    An image of several systems counts where it comes first.
     """
     keys = []
     for system in sorted(grids):
@@ -89,9 +89,9 @@ def visits(grids: dict[str, Grid], order: Order) -> list[str]:
 
 
 def image_list(grid: Grid, order: Order, ideal: list[str]) -> list[str]:
-    """List a grid by distance, equal distances as in the ideal [Luo 2021, 5.3].
+    """List a grid by distance; the ideal orders equal distances [Luo 2021, 5.3].
 
-    Images that nobody judged have no place in the ideal: they come last.
+    Unjudged images, which are not in the ideal, come last.
     """
     distance, place = distances(grid, order), {d: i for i, d in enumerate(ideal)}
     return sorted(grid, key=lambda d: (distance[d], place.get(d, len(ideal))))
@@ -109,16 +109,16 @@ def image_pgc(
     """Score a grid by RBO with the ideal ranking nearest to it.
 
     Args:
-        edges: `(u, v)` for each vote that u is preferred to v; repeats count.
-        grid: of the system.
-        order: of examination; see `distances`.
-        p: persistence.
-        depth: the last depth that counts.
-        normalization: see `rbo`.
-        others: grids of all systems, by name, if all are to have one ideal.
+        edges: `(u, v)` for each vote that prefers u to v; repeats count.
+        grid: Grid of the system.
+        order: Order of examination; see `distances`.
+        p: Persistence.
+        depth: Last depth that counts.
+        normalization: See `rbo`.
+        others: Grids of all systems, by name, if all share one ideal.
 
-    Source: Luo 2021, Algorithms 5-7. Equal distances, arbitrary there, are decided by
-    the order of reading; images outside of the grid by ascending document id.
+    Source: Luo 2021, Algorithms 5-7. Ties of distance, arbitrary there, are broken by
+    reading order, and for images outside of the grid by ascending document id.
     """
     ideal = greedy_ideal(edges, visits(others or {"": grid}, order))
     return rbo(image_list(grid, order, ideal), ideal, p, depth, normalization)
@@ -136,8 +136,8 @@ def most_frequent(votes: Iterable[int], split: str = "tie") -> int | None:
     """Return the majority of votes 1 (left), 0 (tie) and -1 (right).
 
     Args:
-        votes: on one pair; or how many of each there are.
-        split: what it is if several are equally frequent: `tie`; `drop`, None; or
+        votes: Votes on one pair; or a Counter of them.
+        split: Result if several are equally frequent: `tie`, 0; `drop`, None; or
             `left`, the first of left, tie, right [the numbers of Xie et al. 2020].
     """
     counts = Counter(votes)
@@ -148,15 +148,15 @@ def most_frequent(votes: Iterable[int], split: str = "tie") -> int | None:
 
 
 def majorities(case: Case) -> Won:
-    """Return what most votes on each pair say, both ways round.
+    """Return the majority on each pair, in both directions.
 
-    The first vote on a pair says which of its images is the left one of all its votes.
+    The first vote on a pair determines its left image for all its votes.
     """
     votes: dict[tuple[str, str], Counter[int]] = {}
     for row in case.judged["preferences"]:
         a, b, sign = row["doc_id"], row["other_doc_id"], row["preference"]
         if not isinstance(b, str):
-            continue  # the image was found bad, of no pair
+            continue  # a bad image, no pair
         sign = (sign > 0) - (sign < 0)
         if (b, a) in votes:
             a, b, sign = b, a, -sign
@@ -184,12 +184,13 @@ def matching_rate(
     """Share of pairs whose order agrees with people (PMR); ties always do.
 
     Args:
-        grid: of the system.
-        won: majority judgments, both ways round; pairs that nobody judged are left out.
+        grid: Grid of the system.
+        won: Majority on each judged pair, in both directions.
         variant: D (reading order), W (weighted 1 / log2(j + 1) by the rank j of the
             later image), M (from the middle of each row outwards; equal places are
             left out) or N (images at most 2 rows and 2 columns apart).
-        first_rank: of the first image: 0 as in the published code, 1 as in the paper.
+        first_rank: Rank of the first image: 0 as in the published code, 1 as in the
+            paper.
 
     Source: Xie et al. 2020, equations 2 and 3.
     """
@@ -211,7 +212,7 @@ def matching_rate(
 def winning_rate(grid: Grid, other: Grid, won: Won) -> float:
     """Share of pairs with the other system's images that are won [Xie 2020, eq. 4].
 
-    Pairs that nobody judged are left out; in Xie's data there are none.
+    Unjudged pairs are left out; Xie's data have none.
     """
     judged = [won[a, b] for a in grid for b in other if (a, b) in won]
     return sum(w > 0 for w in judged) / len(judged) if judged else 0.0
@@ -223,7 +224,7 @@ def bad_cases(grid: Grid, other: Grid, won: Won) -> int:
 
 
 def penalty(grid: Grid, other: Grid, won: Won, gamma: float = 0.1) -> float:
-    """Return gamma to the number of bad cases, PB [Xie et al. 2020, equation 5]."""
+    """Return gamma to the power of bad cases, PB [Xie et al. 2020, equation 5]."""
     return gamma ** bad_cases(grid, other, won)
 
 

@@ -1,4 +1,4 @@
-"""Measures of several intents, of one run and query, in plain Python."""
+"""Measures of several intents, for one run and query, in plain Python."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -104,10 +104,10 @@ def p_plus_q(case: Case) -> float:
 def global_gains(
     gain: Gain, score: Score, case: Case, navigational: bool = False
 ) -> float:
-    """Score the gains for all intents by M, the `score`, and by probability: D-M.
+    """Score global gains, which weigh intents by probability, with M, the `score`: D-M.
 
-    A `navigational` intent gains from its first document only, as in DIN-M; in the
-    ideal list from all.
+    With `navigational`, such intents gain from their first document only (DIN-M), but
+    from all documents in the ideal list.
     """
     q, by_document = case.parameters, rows.grades_by_document(case)
     grades = [g for by_intent in by_document.values() for g in by_intent.values()]

@@ -21,9 +21,9 @@ def judged_queries(tables: Mapping[str, Any], kinds: Iterable[str]) -> set[str]:
 
 
 def mean(scores: list[float], kind: str) -> float:
-    """Make one number of the scores of queries: a mean, or a sum.
+    """Aggregate the scores of queries to one number: a mean, or a sum.
 
-    Geometric means are of scores raised to 0.00001, as trec_eval's gm_map.
+    The geometric mean raises scores to at least 0.00001, as trec_eval's gm_map does.
     """
     if kind == "sum":
         return fsum(scores)
@@ -33,10 +33,10 @@ def mean(scores: list[float], kind: str) -> float:
 
 
 def interval(scores: list[float], kind: str) -> tuple[float, float]:
-    """Compute Student's 95 % interval over queries of what `mean` makes of scores.
+    """Compute Student's 95 % interval over queries for the result of `mean`.
 
-    It is of the mean of logarithms for a geometric mean, and n times that of the mean
-    for a sum. One score has no spread: both ends are the mean.
+    For a geometric mean it is computed from logarithms; for a sum, it is n times the
+    mean's. With one score, both ends are the mean.
     """
     n = len(scores)
     if kind == "geometric":

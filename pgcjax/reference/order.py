@@ -6,7 +6,7 @@ def ordered(rows: list[tuple[str, float, float]], order: str = "trec") -> list[s
 
     Args:
         rows: `(doc_id, score, rank)` for each retrieved document, in any order.
-        order: `trec` (score descending, then document id descending), `clarke`
+        order: Rule: `trec` (score descending, then document id descending), `clarke`
             (score descending, then document id ascending) or `rank` (rank ascending).
 
     Source: trec_eval's `form_res_rels`; Clarke's `compatibility.py`; Luo 2021.

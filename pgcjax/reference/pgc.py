@@ -17,7 +17,7 @@ Edges = list[tuple[str, str]] | Mapping[tuple[str, str], int]
 
 
 def counted(edges: Edges) -> Counter[tuple[str, str]]:
-    """Count how often each edge is listed, or give what each counts."""
+    """Count how often each edge is listed; return weights that are given unchanged."""
     return Counter(edges if isinstance(edges, Mapping) else [(u, v) for u, v in edges])
 
 
@@ -27,13 +27,13 @@ def greedy_ideal(
     """Peel a preference multigraph into the ideal ranking nearest to a run.
 
     Args:
-        edges: `(u, v)` for each judgment that u is preferred to v; repeats count. Or
-            how much each of them counts.
-        run: the documents that the system returned, best first.
-        vertices: further vertices, which no edge need touch.
+        edges: `(u, v)` for each judgment that prefers u to v; repeats count. Or a
+            mapping of edges to weights.
+        run: Retrieved documents, best first.
+        vertices: More vertices, with or without edges.
 
     Source: Luo 2021, Algorithms 2-4. Ties among documents that the run did not
-    retrieve, arbitrary there, are decided by ascending document id.
+    retrieve, arbitrary there, are broken by ascending document id.
     """
     steps = greedy_steps(edges, run, vertices)
     first = [doc for doc, rule, _ in steps if rule != "beats nobody"]
@@ -44,10 +44,10 @@ def greedy_ideal(
 def greedy_steps(
     edges: Edges, run: list[str], vertices: tuple[str, ...] = ()
 ) -> list[tuple[str, str, set[str]]]:
-    """List the steps of the peel: the document, the rule, and who else fits it.
+    """List the steps of the peel: the document, the rule, and all candidates for it.
 
-    Arguments are as of `greedy_ideal`. A document that beats nobody is placed last of
-    what is left, any other one first.
+    Arguments are those of `greedy_ideal`. A document that beats no other is placed
+    last among the remaining ones, any other document first.
     """
     left = {v for edge in edges for v in edge} | set(vertices)
     counts = counted(edges)
@@ -106,10 +106,10 @@ def drawn_orders(docs: list[str], n: int, seed: int, query: str) -> list[list[st
     """Draw n orders of all documents of a query, by numpy's Philox.
 
     Args:
-        docs: ascending.
-        n: how many orders, drawn 128 at a time.
-        seed: of the random numbers, as are the query's name and the number of the 128.
-        query: its name.
+        docs: Documents, ascending.
+        n: Number of orders, drawn in blocks of 128.
+        seed: Seed; the query's name and the block's number also enter the generator.
+        query: Name of the query.
     """
     orders = []
     for block in range(-(-n // 128)):
@@ -142,13 +142,13 @@ Constraints = frozenset[tuple[str, frozenset[str]]]
 
 
 def chance(constraints: Constraints) -> float:
-    """Return the probability that a random order has documents before others.
+    """Return the probability that a random order satisfies all constraints.
 
-    Of the documents that come first or wait for one of these, the next in the order
-    must be one that comes first and waits for none; all others are free.
+    Among the documents of the remaining constraints, the next one in the order must be
+    the first of some constraint and follow no other; all other documents are free.
 
     Args:
-        constraints: pairs of a document that comes first, and those behind it.
+        constraints: Pairs of a document and the set of documents that must follow it.
     """
 
     @cache
@@ -162,7 +162,7 @@ def chance(constraints: Constraints) -> float:
 
 
 def _bearing(constraints: Constraints, left: frozenset[str]) -> Constraints:
-    """Choose the constraints that bear, through others too, on documents left."""
+    """Choose the constraints that affect remaining documents, directly or not."""
     reached, chosen = left, Constraints()
     while more := {c for c in constraints - chosen if reached & (c[1] | {c[0]})}:
         chosen |= more
@@ -173,7 +173,7 @@ def _bearing(constraints: Constraints, left: frozenset[str]) -> Constraints:
 def _next(
     edges: Counter[tuple[str, str]], left: frozenset[str], rank: dict[str, int]
 ) -> tuple[bool, frozenset[str]]:
-    """Return whether a sink is next, and the documents that ties leave to choose."""
+    """Return whether a sink is next, and the tied candidates for the next document."""
     delta, beats, beaten = dict.fromkeys(left, 0), set(), set()
     for (a, b), count in edges.items():
         if a in left and b in left:
@@ -181,7 +181,7 @@ def _next(
             delta[b] -= count
             beats.add(a)
             beaten.add(b)
-    if sinks := left - beats:  # whatever their order, all of them go
+    if sinks := left - beats:  # all of them are removed, in any order
         return True, frozenset([max(sinks, key=lambda v: rank.get(v, len(rank)))])
     most = max(delta.values())
     firsts = left - beaten or {v for v in left if delta[v] == most}
@@ -198,11 +198,11 @@ def tied_pgc(
     normalization: str = "weights",
     vertices: tuple[str, ...] = (),
 ) -> tuple[float, float, float]:
-    """Return mean, least and greatest score by all orders of what the run lacks.
+    """Return mean, least and greatest score over all orders of unretrieved documents.
 
-    The peel of `greedy_ideal`, with a branch for each document that may be first of
-    those that are tied. Branches go on together that have the same documents left, as
-    many in front, and the same constraints on the order of what is left.
+    The peel of `greedy_ideal` branches over the tied documents, each of which may come
+    first. Branches are merged if they have the same remaining documents, the same
+    number in front, and the same constraints on the order of the remaining ones.
     """
     docs = frozenset(v for edge in edges for v in edge) | {*vertices}
     if not docs:
@@ -240,7 +240,7 @@ def tied_pgc(
 
 
 def tied_pgc_of(case: Case, *, drawn: bool = False) -> float:
-    """Score a case by all orders of what the run lacks, or by n drawn ones."""
+    """Score a case over all orders of unretrieved documents, or over n drawn ones."""
     q = case.parameters
     edges, _, graded = judged(case)
     parameters = q["p"], q["depth"], q["normalization"], graded
@@ -258,9 +258,9 @@ def tied_pgc_of(case: Case, *, drawn: bool = False) -> float:
 
 
 def judged(case: Case) -> tuple[Counter[tuple[str, str]], int, tuple[str, ...]]:
-    """Count edges by `graph`, say what one judgment counts, and list graded documents.
+    """Return edges by `graph`, the weight of one judgment, and graded documents.
 
-    The counts are whole numbers.
+    The weights are whole numbers.
     """
     q = case.parameters
     edges, unit = (Counter(), 1) if q["graph"] == "derived" else rows.edges(case)
@@ -270,7 +270,7 @@ def judged(case: Case) -> tuple[Counter[tuple[str, str]], int, tuple[str, ...]]:
 
 
 def pgc_of(case: Case) -> float:
-    """Score a case by greedy PGC; `graph` says of which judgments."""
+    """Score a case by greedy PGC of the judgments that `graph` names."""
     q = case.parameters
     edges, _, graded = judged(case)
     parameters = q["p"], q["depth"], q["normalization"]

@@ -16,14 +16,15 @@ Prefs = Counter[tuple[str, str]]
 
 
 def counted(judgments: list[Judgment], bad: bool, closure: bool) -> Prefs:
-    """Count the preferences of one judge, said and implied.
+    """Count the preferences of one judge, explicit and implied.
 
     Args:
         judgments: (doc, other, preference, times): above 0 prefers doc, below 0 other,
             0 is a tie; without other, doc was found bad.
-        bad: a document found bad is worse than each other one that was judged, was not
-            found bad, and was not compared with it [Carterette et al. 2008, 5.2].
-        closure: what chains lead to, and none back, is preferred [the same, 5.1].
+        bad: Whether a bad document is worse than each judged document that is not bad
+            and was not compared with it [Carterette et al. 2008, 5.2].
+        closure: Whether a chain of preferences, without one back, implies a preference
+            [Carterette et al. 2008, 5.1].
     """
     prefs, ties, found_bad = Counter(), set(), Counter()
     for doc, other, preference, times in judgments:
@@ -53,13 +54,13 @@ def counted(judgments: list[Judgment], bad: bool, closure: bool) -> Prefs:
 
 
 def by_judge(case: Case) -> list[Prefs]:
-    """Count what each judge prefers, said and implied."""
+    """Count the preferences of each judge, explicit and implied."""
     q, votes = case.parameters, rows.judgments(case).values()
     return [counted(each, q["bad"], q["closure"]) for each in votes]
 
 
 def pooled(case: Case) -> Prefs:
-    """Add up what all judges prefer, and what grades do, as `graph` says."""
+    """Add up the preferences of all judges, and those from grades, as `graph` says."""
     graph, prefs = case.parameters.get("graph", "real"), Prefs()
     if graph != "derived":
         for each in by_judge(case):
@@ -120,7 +121,7 @@ def fpref(prefs: Prefs, run: list[str], k: float = inf) -> float:
 def ap_pref(prefs: Prefs, run: list[str], k: float = inf) -> float:
     """Average ppref at the ranks of all documents that are preferred to any.
 
-    One that is not among the first k counts as one that was not retrieved: rpref.
+    For documents below rank k, or not retrieved, rpref takes the place of ppref.
     """
     preferred = {f for f, _ in prefs}
     rank = {doc: r for doc, r in ranks_of(run).items() if r <= k}
@@ -176,14 +177,14 @@ def prefs_pair(prefs: Prefs, run: list[str], kinds: list[str]) -> float:
     shares, rank = [], ranks_of(run)
     for a, b in sorted({(min(pair), max(pair)) for pair in prefs}):
         pair = Counter({p: prefs[p] for p in ((a, b), (b, a)) if prefs[p]})
-        order = sorted(rank.keys() & {a, b}, key=rank.__getitem__)  # all that counts
+        order = sorted(rank.keys() & {a, b}, key=rank.__getitem__)  # no others count
         if sum(prefs_counts(pair, order)["poss_" + kind] for kind in kinds):
             shares.append(prefs_share(pair, order, kinds))
     return sum(shares) / len(shares) if shares else 0.0
 
 
 def prefs_avgjg(judges: list[Prefs], run: list[str], kinds: list[str]) -> float:
-    """Average the share over judges; 0 of whom nothing counts: `prefs_avgjg`."""
+    """Average the share over judges, 0 for a judge without counts: `prefs_avgjg`."""
     return sum(prefs_share(prefs, run, kinds) for prefs in judges) / len(judges)
 
 
@@ -222,7 +223,7 @@ def balanced(retrieved: bool, case: Case) -> float:
         ordered = sum(ahead) + max(lack, 0) * len({*every} & {*there})
         possible = len(pairs) + max(lack, 0) * len(every)
         if not possible:
-            return 0.0  # no number, and so is their sum
+            return 0.0  # trec_eval has NaN here, and so in the sum
         shares.append(ordered / possible)
     return sum(shares) / len(shares)
 

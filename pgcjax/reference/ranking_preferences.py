@@ -12,19 +12,19 @@ from pgcjax.reference.case import Case
 from pgcjax.reference.intents import probability
 
 Groups = list[set[str]]
-"""Targets to find: for documents, a set of each; for intents, the documents of
-each, of which the first that is retrieved counts."""
+"""Targets to find: a set for each document; or for each intent the set of its
+documents, of which the first retrieved one counts."""
 Preference = Callable[[list[float], list[float]], float]
 
 
 def found(run: Sequence[str], groups: Groups) -> list[float]:
-    """List the ranks, from 1, by which one, two, … of the groups are found."""
+    """List the ranks, from 1, at which one, two, … of the groups have been found."""
     rank = {doc: i for i, doc in enumerate(run, 1)}
     return sorted(min(rank.get(doc, inf) for doc in group) for group in groups)
 
 
 def rpp(x: list[float], y: list[float], weight: str = "uniform") -> float:
-    """Compare by recall-paired preference: who finds the i-th sooner, weighted.
+    """Compare by recall-paired preference: which finds the i-th sooner, weighted.
 
     Source: Diaz and Ferraro 2022.
     """
@@ -39,7 +39,7 @@ def rpp(x: list[float], y: list[float], weight: str = "uniform") -> float:
 
 
 def lexiprecision(x: list[float], y: list[float]) -> float:
-    """Prefer who is ahead where the two first differ [Diaz 2023]."""
+    """Prefer the ranking that is ahead where the two first differ [Diaz 2023]."""
     for a, b in zip(x, y, strict=True):
         if a != b:
             return 1.0 if a < b else -1.0
@@ -47,7 +47,7 @@ def lexiprecision(x: list[float], y: list[float]) -> float:
 
 
 def rrlexiprecision(x: list[float], y: list[float]) -> float:
-    """Take the difference of reciprocal ranks there [Diaz 2023]."""
+    """Subtract reciprocal ranks where the two first differ [Diaz 2023]."""
     for a, b in zip(x, y, strict=True):
         if a != b:
             return 1 / a - 1 / b
@@ -55,7 +55,7 @@ def rrlexiprecision(x: list[float], y: list[float]) -> float:
 
 
 def lexirecall(x: list[float], y: list[float]) -> float:
-    """Prefer who finds more, or else who is ahead where the two last differ.
+    """Prefer the ranking that finds more, or else is ahead where they last differ.
 
     Source: Diaz, Ekstrand and Mitra 2025.
     """
@@ -66,13 +66,13 @@ def lexirecall(x: list[float], y: list[float]) -> float:
 
 
 def documents(grades: Mapping[str, float], rel: float) -> Iterator[Groups]:
-    """Return the documents of grade `rel` or more; by 0, of each grade there is."""
+    """Yield the documents of grade `rel` or more; with `rel` 0, for each grade."""
     for level in [rel] if rel else sorted({g for g in grades.values() if g > 0}):
         yield [{doc} for doc, grade in grades.items() if grade >= level]
 
 
 def covered(grades: Mapping[str, Mapping[str, float]], rel: float) -> Iterator[Groups]:
-    """Return intents that have documents of a grade, likewise, by these documents."""
+    """Yield the documents, likewise, of each intent that has any."""
     every = sorted({g for of in grades.values() for g in of.values() if g > 0})
     for level in [rel] if rel else every:
         groups = ({d for d, g in of.items() if g >= level} for of in grades.values())
@@ -82,7 +82,7 @@ def covered(grades: Mapping[str, Mapping[str, float]], rel: float) -> Iterator[G
 def over_levels(
     prefer: Preference, runs: tuple[list[str], list[str]], levels: Iterator[Groups]
 ) -> float | None:
-    """Average over grades, each weighted by how much there is to find of it."""
+    """Average over grades, each weighted by its number of targets."""
     total = count = 0.0
     for groups in levels:
         if groups:
@@ -93,9 +93,9 @@ def over_levels(
 
 
 def preference(prefer: Preference, a: Case, b: Case) -> float | None:
-    """Compare two runs of one query as the parameters say; None: nothing to find.
+    """Compare two runs of one query as the parameters say; None without targets.
 
-    Intents without a document of the grade that counts are left out of the mean.
+    The mean excludes intents without a document of a grade that counts.
     """
     rel, subtopics, runs = (
         a.parameters["rel"],

@@ -15,16 +15,16 @@ def rbo(
 ) -> float:
     """Compare two rankings by rank-biased overlap, depth by depth.
 
-    A list that ends stays as it is at all further depths.
+    Below its end, a list stays unchanged at all depths.
 
     Args:
-        ranking: document ids, best first.
-        ideal: document ids, best first.
-        p: persistence, 0 < p < 1.
-        depth: the last depth that counts.
-        normalization: what the sum over depths is divided by: `weights` the sum of
-            p^(d-1), as the published code; `one-minus-p` 1 / (1 - p), as printed;
-            `ideal` the overlap of the ideal with itself, so that a perfect run has 1.
+        ranking: Document ids, best first.
+        ideal: Document ids, best first.
+        p: Persistence, 0 < p < 1.
+        depth: Last depth that counts.
+        normalization: Divisor of the sum over depths: `weights`, the sum of p^(d-1), as
+            in the published code; `one-minus-p`, 1 / (1 - p), as printed; `ideal`, the
+            overlap of the ideal with itself, so that a perfect run scores 1.
 
     Returns:
         A number from 0 to 1; 0 if the ideal ranking is empty.
@@ -51,7 +51,7 @@ def _sum(ranking: list[str], ideal: list[str], p: float, depth: int) -> float:
         if d <= max(len(ranking), len(ideal)):
             shared = len(seen & wanted)
         terms.append(p ** (d - 1) * shared / d)
-    return fsum(terms)  # `sum` rounds otherwise before Python 3.12
+    return fsum(terms)  # `sum` rounds differently before Python 3.12
 
 
 def rbo_of_ties(
@@ -59,19 +59,19 @@ def rbo_of_ties(
 ) -> dict[str, float]:
     """Compare two rankings that have ties, and that may go on unseen.
 
-    At depth d two rankings agree by X / size: X adds, over documents of both, the
-    product of what each ranking shows of it (`_shown`). RBO is the sum of (1 - p)
-    p^(d-1) X / size over all depths. Beyond the end of the shorter ranking, of s
-    documents, it has one more at each depth, untied. Those are, by `min`, in no other
-    ranking; by `max`, the documents of the longer one that it shows most of; by `ext`,
-    each such a document with the chance A, the agreement at s, and shown as much as
-    they are on average. Beyond both, see `_beyond`.
+    The agreement at depth d is X / size (`_size`), where X sums, over documents of
+    both rankings, the product of their shares (`_shown`). RBO is the sum of (1 - p)
+    p^(d-1) X / size over all depths. The shorter ranking, of s documents, is extended
+    by one untied document at each depth. For `min`, these are in no other ranking; for
+    `max`, they are the documents of the longer ranking with the largest shares; for
+    `ext`, each is a document of it with probability A, the agreement at s, and with
+    their mean share. For depths beyond both rankings, see `_beyond`.
 
     Args:
-        ranking: tie groups of document ids, best first; not empty.
-        other: the same.
-        p: persistence, 0 < p < 1.
-        ties: `w`, `a` or `b`.
+        ranking: Tie groups of document ids, best first; not empty.
+        other: Tie groups of the other ranking, likewise.
+        p: Persistence, 0 < p < 1.
+        ties: Treatment of ties: `w`, `a` or `b`.
 
     Returns:
         `min`, `ext`, `max`, and `res` = max - min.
@@ -103,11 +103,10 @@ def rbo_of_ties(
 
 
 def _shown(groups: Groups, depth: int, ties: str) -> dict[str, float]:
-    """Compute how much of each document a ranking shows at a depth, above 0.
+    """Compute the share of each document that a ranking shows at a depth, if above 0.
 
-    A group from rank t to rank b shows nothing above t. From t on, `w` has all of it;
-    `a` and `b` have the same share of each document: of b - t + 1 documents the
-    depth has room for depth - t + 1.
+    A group from rank t to rank b has share 0 above depth t. From t on, its documents
+    have share 1 by `w`, and (depth - t + 1) / (b - t + 1), at most 1, by `a` and `b`.
     """
     shown, top = {}, 1
     for group in groups:
@@ -120,7 +119,7 @@ def _shown(groups: Groups, depth: int, ties: str) -> dict[str, float]:
 
 
 def _size(ours: list[float], theirs: list[float], ties: str) -> float:
-    """Return the overlap of rankings that agree, by what they show of documents."""
+    """Return the overlap that rankings with these shares would have if they agreed."""
     if ties == "b":
         return sqrt(sum(c * c for c in ours)) * sqrt(sum(c * c for c in theirs))
     return (sum(ours) + sum(theirs)) / 2  # by `a`, both are the depth
@@ -129,12 +128,12 @@ def _size(ours: list[float], theirs: list[float], ties: str) -> float:
 def _beyond(
     s: int, n: int, shared: int, agreement: float, p: float
 ) -> tuple[float, float, float]:
-    """Add up all depths beyond n, where both rankings end, by min, ext and max.
+    """Add up all depths beyond n, where both rankings end, for min, ext and max.
 
-    By `min` the overlap stays: the sum of (1 - p) p^(d-1) shared / d from n + 1 on, of
-    which the sum of p^d / d over all depths is -ln(1 - p). By `ext` the agreement
-    stays that of depth n. By `max` either ranking adds a document of the other at each
-    depth, until at depth s + n - shared they have all documents in common.
+    For `min` the overlap stays constant: the sum is (1 - p) p^(d-1) shared / d from
+    n + 1 on, where the sum of p^d / d over all depths is -ln(1 - p). For `ext` the
+    agreement stays that of depth n. For `max` each ranking adds a document of the other
+    at each depth, until at depth s + n - shared they have all documents in common.
     """
     harmonic = -log1p(-p) - sum(p**d / d for d in range(1, n + 1))
     least = (1 - p) / p * shared * harmonic

@@ -1,8 +1,8 @@
-"""Measures of where relevant documents stand, in plain Python.
+"""Measures of the ranks of relevant documents, in plain Python.
 
-`run` holds the gains of a run's documents, best first, above 0 of relevant ones; `pool`
-those of all judged documents. Where it matters who was judged, `docs` are the documents
-of the run, and `grades` those of the judged ones, below 0 of what was pooled only.
+`run` holds the gains of a run's documents, best first, above 0 if relevant; `pool` has
+those of all judged documents. Functions that distinguish judged documents take the
+run's documents, `docs`, and `grades`, below 0 for documents that were only pooled.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ def interpolated_precision(
 ) -> float:
     """Return the best precision at or beyond a level of recall.
 
-    trec_eval up to version 9 rounds the number of documents up, but for a tenth.
+    trec_eval up to version 9 adds 0.9 to the number of documents, and rounds down.
     """
     wanted = level * sum(gain > 0 for gain in pool)
     least = max(1, int(wanted + {"up": 0.9, "nearest": 0.5}[rounding]))
@@ -58,7 +58,7 @@ def yaap(run: list[float], pool: list[float]) -> float:
 
 
 def set_f(run: list[float], pool: list[float], beta: float) -> float:
-    """Average precision and recall of a set harmonically; beta weighs recall."""
+    """Compute the harmonic mean of a set's precision and recall; beta weighs recall."""
     hits, count = len(relevant_ranks(run)), len(relevant_ranks(pool))
     if not hits:
         return 0.0
@@ -73,13 +73,13 @@ def set_ap(run: list[float], pool: list[float]) -> float:
 
 
 def relative(run: list[float], pool: list[float], k: int | None) -> float:
-    """Divide precision by the highest that there can be."""
+    """Divide precision by the highest possible precision."""
     most = min(k or len(run), len(relevant_ranks(pool)))
     return len(relevant_ranks(run, k)) / most if most else 0.0
 
 
 def utility(run: list[float], pool: list[float], q: Mapping[str, float]) -> float:
-    """Add up what documents are worth, by whether they are relevant and retrieved."""
+    """Add up the worths of documents: each depends on relevance and retrieval."""
     hits, count = len(relevant_ranks(run)), len(relevant_ranks(pool))
     table = {
         "a": hits,
@@ -91,7 +91,7 @@ def utility(run: list[float], pool: list[float], q: Mapping[str, float]) -> floa
 
 
 def accuracy(run: list[float], k: int | None) -> float:
-    """Share the pairs of a relevant document and another that are in order."""
+    """Return the share of pairs with one relevant document that are in order."""
     top = [gain > 0 for gain in run[:k]]
     pairs = [
         first > second
@@ -103,7 +103,7 @@ def accuracy(run: list[float], k: int | None) -> float:
 
 
 def bpref(docs: list[str], grades: Mapping[str, float], rel: float) -> float:
-    """Share the judged others below relevant documents [Buckley, Voorhees 2004]."""
+    """Average the share of nonrelevant ones below relevant [Buckley, Voorhees 2004]."""
     count = sum(grade >= rel for grade in grades.values())
     others = sum(0 <= grade < rel for grade in grades.values())
     score, before = 0.0, 0

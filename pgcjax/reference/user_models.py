@@ -1,7 +1,7 @@
 """Gain per document of users who go on by what they see, in plain Python.
 
-A model gives the chance to go on past a rank: of the rank, the gain of its document,
-what was gained down to it, and the parameters.
+A model is a function that returns the probability to go on past a rank: of the rank,
+the gain of its document, the sum of gains down to it, and the parameters.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ def scaled(grade: float, q: Parameters, highest: float) -> float:
 
 
 def expected_gain(run: list[float], q: Parameters, go_on: Model) -> float:
-    """Expect the gain of a document that users look at [Moffat et al. 2017]."""
+    """Compute the expected gain per document looked at [Moffat et al. 2017]."""
     last = min(q.get("k") or q["depth"], q["depth"])
     gains = (run + [0.0] * last)[:last]
     looked, gained = 1.0, 0.0
@@ -42,12 +42,12 @@ def discounting(rank: int, gain: float, gained: float, q: Parameters) -> float:
 
 
 def squaring(rank: int, gain: float, gained: float, q: Parameters) -> float:
-    """Go on the more, the lower the rank [Moffat, Scholer and Thomas 2012]."""
+    """Go on more likely at lower ranks [Moffat, Scholer and Thomas 2012]."""
     return ((rank + 2 * q["T"] - 1) / (rank + 2 * q["T"])) ** 2
 
 
 def adapting(rank: int, gain: float, gained: float, q: Parameters) -> float:
-    """Go on the more, the less of T is gained [Bailey et al. 2015]."""
+    """Go on more likely, the less of T is gained [Bailey et al. 2015]."""
     wanted = q["T"] + (q["T"] - gained)
     return ((rank + wanted - 1) / (rank + wanted)) ** 2
 
@@ -58,7 +58,7 @@ def unsatisfied(rank: int, gain: float, gained: float, q: Parameters) -> float:
 
 
 def tiring(rank: int, gain: float, gained: float, q: Parameters) -> float:
-    """Go on likewise, less from early ranks [equation 9]."""
+    """Go on likewise, but less likely at early ranks [equation 9]."""
     return rank / (rank + 1) * (1 - gain)
 
 

@@ -1,4 +1,4 @@
-"""A page about comparisons of systems without runs: what an arena shows, of votes."""
+"""A page about votes on systems without runs, as arenas show them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from pgcjax.reporting.page import (
 )
 from pgcjax.stats.standings import CLUSTERS, Standings, standings
 
-_SQUARE = 30  # documents that a win matrix has room for
-_ROWS = 40  # rows of judges that a table shows
+_SQUARE = 30  # most documents in a win matrix
+_ROWS = 40  # most rows of judges in a table
 _SECTIONS = ("Agreement of judges", "Transitivity", "Judging times")
 
 
@@ -44,17 +44,17 @@ def report(
     """Write a page about comparisons: a leaderboard, who beats whom, and the judges.
 
     Args:
-        preferences: what `read_preferences` takes; documents are answers of systems.
-            Or what `compare` returns: a page about two judges.
-        path: an .html file, or an .md file with figures in a folder beside it.
-        title: of the page; by default Arena, or the judges.
-        level: of intervals, and of all ranks together.
-        seed: of the draws behind ranks.
-        progress: called with `(stage, done, total)`.
+        preferences: Votes in any form that `read_preferences` takes, whose documents
+            are answers of systems; or a comparison of two judges from `compare`.
+        path: An .html file, or an .md file with figures in a folder beside it.
+        title: Title of the page; by default Arena, or the judges.
+        level: Level of the intervals, and of all ranks jointly.
+        seed: Seed of the draws behind the ranks.
+        progress: Called with `(stage, done, total)`.
 
     Raises:
-        UsageError: another suffix. DataError: nothing is compared, a row is malformed,
-            or the file cannot be written.
+        UsageError: `path` has another suffix. DataError: there are no comparisons, a
+            row is malformed, or the file cannot be written.
     """
     page.ready(path)
     if isinstance(preferences, JudgeComparison):
@@ -71,7 +71,7 @@ def arena(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Page:
-    """Make the page; arguments are as of `report`."""
+    """Make the page; arguments are those of `report`."""
     table = read_preferences(preferences)
     board = standings(table, level=level, seed=seed)
     sections = [_introduction(table, board), _leaderboard(board, level), _wins(board)]
@@ -87,7 +87,7 @@ def arena(
 
 
 def _introduction(table: pd.DataFrame, board: Standings) -> Section:
-    """Describe what was judged, by whom, and what the numbers mean."""
+    """Describe the judgments and judges, and the meaning of the numbers."""
     compared = table[table["other_doc_id"].notna()]
     ties = int((compared["preference"] == 0).sum())
     judges = compared["judge"].nunique() if "judge" in compared else 0
@@ -166,7 +166,7 @@ def _share(won: float, votes: float) -> str:
 
 
 def _flips(table: pd.DataFrame) -> list[Section]:
-    """Count pairs that were judged in both orders, by what came of it."""
+    """Count pairs that were judged in both orders, by outcome."""
     if "first" not in table or (double := double_votes(table)).empty:
         return []
     judge = double["judge"].replace("", "(no name)")
@@ -203,7 +203,7 @@ def _audit(table: pd.DataFrame, progress: Progress | None) -> list[Section]:
 
 
 def two_judges(found: JudgeComparison, title: str | None = None) -> Page:
-    """Make a page about two judges: agreement, bias, and where they differ."""
+    """Make a page about two judges: agreement, bias, and differing votes."""
     a, b = found.judges
     known = found.table[found.table["estimate"].notna()]
     absent = found.table[found.table["estimate"].isna()]

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_ROW = 0.135  # inches of a run's row: letters of 7 points and some air
-_TITLE = 0.7  # of the width, which names take in part
+_ROW = 0.135  # inches per row: letters of 7 points and a gap
+_TITLE = 0.7  # share of the width; names take the rest
 _BESIDE: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False}
 _BESIDE["xycoords"] = ("axes fraction", "data")
 
@@ -37,14 +37,14 @@ def leaderboard(
     Runs that share a letter do not differ significantly; c-h are all from c to h.
 
     Args:
-        scores: of runs, as `compare` takes them; or what `compare` found, whose
-            intervals and letters are drawn then.
-        measure: which one, if there are several.
-        level: of the intervals (Student's t).
-        most: runs to draw; of more the best, and the title says so.
-        judged: intervals by replicates of the judgments, as `Uncertainty.means` gives
-            them: run_id, low, high. They are drawn below the others, in orange.
-        axes: where to draw.
+        scores: Scores of runs, as `compare` takes them; or a result of `compare`, whose
+            intervals and letters are drawn.
+        measure: Measure to draw, if there are several.
+        level: Level of the intervals (Student's t).
+        most: Most runs to draw: the best ones, with a note in the title.
+        judged: Intervals by replicates of the judgments, from `Uncertainty.means`:
+            run_id, low, high. They are drawn in orange, below the other intervals.
+        axes: Axes to draw on; None makes a figure.
     """
     titles = []
     if isinstance(scores, Comparison):
@@ -87,13 +87,14 @@ def dots(
     """Draw a number in each row, and its interval if there is one.
 
     Args:
-        table: a row each; low and high are the interval, where they are there.
-        names: the columns that name a row.
-        value: the column of the number; None draws intervals alone.
-        label: what the numbers are.
-        title: above them.
-        most: rows to draw; of more the first, and the title says so.
-        axes: where to draw.
+        table: Table with one row per number; columns low and high, if present, are the
+            interval.
+        names: Columns that name a row.
+        value: Column of the number; None draws intervals alone.
+        label: Label of the numbers.
+        title: Title of the plot.
+        most: Most rows to draw: the first ones, with a note in the title.
+        axes: Axes to draw on; None makes a figure.
     """
     shown, is_new, titles = table.head(most), axes is None, [title] if title else []
     with canvas.on(axes) as axes:
@@ -111,7 +112,7 @@ def dots(
 def _dots(
     axes: "Axes", shown: pd.DataFrame, value: str | None, names: Any
 ) -> np.ndarray:
-    """Draw rows with their names, and return how high they are."""
+    """Draw rows with their names, and return their vertical positions."""
     y, colour = np.arange(len(shown)), canvas.COLOURS[0]
     numbers = {
         name: shown[name].to_numpy(np.float64, na_value=np.nan)
@@ -131,7 +132,7 @@ def _dots(
 
 
 def _finish(axes: "Axes", titles: list[str], rows: int, is_new: bool) -> None:
-    """Write titles, and make a figure of ours as high as its rows."""
+    """Write titles, and fit the height of a new figure to its rows."""
     if titles:
         plot_labels.title(axes, *titles, share=_TITLE)
     if is_new:
@@ -142,10 +143,10 @@ def _finish(axes: "Axes", titles: list[str], rows: int, is_new: bool) -> None:
 
 
 def _ranges(groups: str) -> str:
-    """Write `c-h` for `cdefgh`, so that the letters of many runs find room."""
+    """Write `c-h` for `cdefgh`, so that the letters of many runs fit."""
     names = groups.split() if " " in groups else list(groups)
     parts = []
-    # In a row of successive letters, number and place differ by the same.
+    # Within successive letters, the difference of number and place is constant.
     for _, row in groupby(enumerate(names), lambda at: _number(at[1]) - at[0]):
         letters = [name for _, name in row]
         parts += letters if len(letters) < 4 else [f"{letters[0]}-{letters[-1]}"]
@@ -175,9 +176,9 @@ def agreement(table: pd.DataFrame, *, axes: "Axes | None" = None) -> "Figure":
     """Draw how often measures agree: bars of agree, tie and disagree.
 
     Args:
-        table: of `agree` or `agree_measures`, or any with the columns measure (or
-            measure_a, measure_b), agree, disagree and pairs.
-        axes: where to draw.
+        table: Table from `agree` or `agree_measures`, or any with the columns measure
+            (or measure_a, measure_b), agree, disagree and pairs.
+        axes: Axes to draw on; None makes a figure.
 
     Source: the form of Luo 2021, Table 4.1.
     """
@@ -195,7 +196,7 @@ def agreement(table: pd.DataFrame, *, axes: "Axes | None" = None) -> "Figure":
             axes.barh(y, share, left=left, color=colour, height=0.75, label=name)
             left = left + share
         for row, share in enumerate(agreed):
-            if share == share:  # of no pairs there is none
+            if share == share:  # NaN without pairs
                 inside = share > 0.2
                 place = 0.01 if inside else share + 0.01
                 look = {"color": "white" if inside else "black", "va": "center"}

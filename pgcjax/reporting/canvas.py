@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NEEDED = "figures need matplotlib: pip install 'pgcjax[plots]'"
 SUFFIXES = tuple(f".{kind}" for kind in FIGURE_KINDS)
-# Told apart with any colour vision [Okabe and Ito 2008]; the yellow is too pale.
+# Distinct with any colour vision [Okabe and Ito 2008]; their yellow is too pale.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 GREY, PALE = "#555555", "#dddddd"
 _LINES = ("-", "--", "-.", ":")
@@ -30,7 +30,7 @@ _MARKS = ("o", "s", "^", "D", "v", "P", "X")
 _FIXED: dict[str, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica"],
-    "font.size": LETTER,  # of labels and legends, too
+    "font.size": LETTER,  # also for labels and legends
     "axes.titlesize": LETTER,
     "axes.linewidth": 0.5,
     "axes.edgecolor": GREY,
@@ -46,7 +46,7 @@ _FIXED: dict[str, Any] = {
     "text.parse_math": False,  # a run may be called "$5 off$"
     "svg.hashsalt": "pgcjax",
     "svg.fonttype": "none",  # letters as text: readers can search and copy it
-    "pdf.fonttype": 42,  # as publishers ask for
+    "pdf.fonttype": 42,  # as publishers require
     "pdf.compression": 6,
 }
 
@@ -69,7 +69,7 @@ def styles() -> Iterator[Style]:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Draw in our style, whatever the user's own is.
+    """Draw in the style of pgcjax, whatever the user's style is.
 
     Raises:
         UsageError: matplotlib is not installed.
@@ -80,7 +80,7 @@ def drawing() -> Iterator[None]:
         raise UsageError(NEEDED) from None
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        style: Any = matplotlib.rcParams  # whose stubs ask for literal names
+        style: Any = matplotlib.rcParams  # stubs accept literal names only
         style.update(_FIXED)
         yield
 
@@ -91,10 +91,10 @@ def panels(
     """Make a figure of several panels, for plots that take `axes`.
 
     Args:
-        count: of panels.
-        columns: panels beside each other.
-        height: of a panel, inches.
-        width: of the figure, inches.
+        count: Number of panels.
+        columns: Number of columns of panels.
+        height: Height of a panel, inches.
+        width: Width of the figure, inches.
 
     Raises:
         UsageError: matplotlib is not installed.
@@ -118,14 +118,14 @@ def grid(
     columns: int = 2,
     height: float = 1.8,
 ) -> "Figure":
-    """Draw several plots as panels of one figure, each with a title of its own.
+    """Draw several plots as panels of one figure, each with its title.
 
-    There is one legend, below them, if what it names looks alike in all panels.
+    They share one legend below if each name has the same look in all panels.
 
     Args:
-        draw: of each panel its title, and what draws it when called with `axes=`.
-        columns: panels beside each other.
-        height: of a panel, inches.
+        draw: Function that draws each panel on `axes=`, by title.
+        columns: Number of columns of panels.
+        height: Height of a panel, inches.
     """
     figure, axes = panels(len(draw), columns=columns, height=height)
     with drawing():
@@ -137,7 +137,7 @@ def grid(
 
 
 def _share_legend(figure: "Figure", axes: "list[Axes]") -> None:
-    """Put the legends of panels into one, if a name looks the same in all of them."""
+    """Merge the legends of panels, if each name has the same look in all of them."""
     looks: dict[str, set] = {}
     handles = {}
     for panel in axes:
@@ -159,13 +159,13 @@ def _look(handle: Any) -> tuple[str, ...]:
 
 @contextmanager
 def on(axes: "Axes | None", height: float = 2.0) -> "Iterator[Axes]":
-    """Draw on the axes given, or on a figure of their own."""
+    """Draw on the given axes, or on those of a new figure."""
     with drawing():
         yield panels(1, height=height)[1][0] if axes is None else axes
 
 
 def style_ticks(axes: "Axes") -> None:
-    """Set how ticks look: they are made when they are drawn, in whatever style."""
+    """Set the style of ticks, which matplotlib would draw in a later style."""
     axes.tick_params(labelsize=LETTER, width=0.5, length=2)
 
 
@@ -178,7 +178,7 @@ def save(figure: "Figure", path: str | os.PathLike) -> Path:
     """Write a figure, whole or not at all: .svg, .pdf or .png (600 dots per inch).
 
     Raises:
-        UsageError: the suffix is none of these. DataError: the file cannot be written.
+        UsageError: the suffix is another one. DataError: the file cannot be written.
     """
     target = path_of(path)
     content = rendered(figure, check_suffix(target, SUFFIXES))
@@ -192,9 +192,9 @@ def save_all(
     folder: str | os.PathLike,
     suffixes: str | Sequence[str] = ".pdf",
 ) -> Path:
-    """Write figures by their names into a folder; other files in it stay.
+    """Write figures into a folder, as files of their names; other files stay.
 
-    All are drawn before the first is written.
+    All figures are drawn before the first is written.
 
     Raises:
         UsageError: a suffix is none of `SUFFIXES`.
@@ -213,7 +213,7 @@ def save_all(
 
 
 def write_all(files: "Mapping[str, bytes]", target: Path) -> Path:
-    """Write drawn figures by the names of their files into a folder.
+    """Write drawn figures into a folder, by file name.
 
     Raises:
         DataError: the folder or a file cannot be written.
@@ -233,7 +233,7 @@ def write_all(files: "Mapping[str, bytes]", target: Path) -> Path:
 
 
 def rendered(figure: "Figure", suffix: str) -> bytes:
-    """Return the bytes of a file of a figure: without a date, so the data decides."""
+    """Return the bytes of a figure's file, without a date: equal data, equal bytes."""
     nothing: dict[str, Any] = {
         ".svg": {"Date": None, "Creator": None},
         ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -241,10 +241,10 @@ def rendered(figure: "Figure", suffix: str) -> bytes:
     }[suffix]
     out = io.BytesIO()
     with drawing(), warnings.catch_warnings():
-        if suffix == ".svg":  # whose reader has other letters than ours
+        if suffix == ".svg":  # its reader has other fonts
             warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
-        if figure.canvas.manager is None:  # no window has it
-            # Saving moves axes by rounding: so that the next file is equal, of a copy.
+        if figure.canvas.manager is None:  # not in a window
+            # Saving moves axes by rounding: a copy keeps the next file equal.
             figure = copy.deepcopy(figure)
         figure.savefig(out, format=suffix[1:], dpi=600, metadata=nothing)
     return out.getvalue()

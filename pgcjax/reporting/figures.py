@@ -22,10 +22,10 @@ class Dots(NamedTuple):
     """A dot for each row of a table of findings, with its interval if there is one.
 
     Attributes:
-        names: columns that name a row.
-        value: column of the dot; None draws intervals alone.
-        label: what the numbers are.
-        table: attribute of the findings.
+        names: Columns that name a row.
+        value: Column of the dot; None draws intervals alone.
+        label: Label of the numbers.
+        table: Attribute of the findings that is the table.
     """
 
     names: list[str]
@@ -78,7 +78,7 @@ def _leaderboard(board: Any, measure: str | None, axes: "Axes | None") -> "Figur
     for name in ("mean", "low", "high"):
         table[name] = getattr(board, name)[measure]
     ends = f" and {board.level:g} % interval"
-    if table["low"].equals(table["high"]):  # scores that are means of runs have none
+    if table["low"].equals(table["high"]):  # one score per run has no interval
         ends = ""
     return _means(table, f"{measure}, mean{ends}", axes)
 
@@ -95,7 +95,7 @@ def _means(table: pd.DataFrame, label: str, axes: "Axes | None") -> "Figure":
 
 
 def _chosen(measure: str | None, names: Iterable[Any]) -> str:
-    """Return a measure that there is: the first one if none is asked for."""
+    """Return the measure asked for, by default the first one; it must exist."""
     names = [str(name) for name in names]
     if measure is not None and measure not in names:
         raise UsageError(f"no measure {measure!r}; there are {', '.join(names)}")
@@ -204,7 +204,7 @@ def _explanation(finding: Any, axes: "Axes | None") -> "Figure":
     of = ("doc_id", "adds") if finding.query_id else ("query_id", "score")
     low, high = finding.table[of[1]], finding.table[f"ideal_{of[1]}"]
     table = finding.table.assign(low=low, high=high)
-    if finding.query_id:  # thousands of documents may add nothing
+    if finding.query_id:  # leaves out the many documents that add nothing
         table = table[(low != 0) | (high != 0)]
     label = f"{of[1]} ({finding.measure}); the line ends at the ideal ranking's"
     title = f"{finding.run_id}, {finding.query_id or 'all queries'}"
@@ -232,7 +232,7 @@ def _gate(finding: Any, axes: "Axes | None") -> "Figure":
     return plot_labels.figure_of(on)
 
 
-# By names of classes: some are of rooms that import what is imported here.
+# By class name, because some classes are in rooms that import this one.
 BY_MEASURE: dict[str, _DrawMeasure] = {
     "Scores": _scores,
     "Leaderboard": _leaderboard,

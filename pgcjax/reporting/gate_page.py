@@ -1,4 +1,4 @@
-"""A page on what a gate decided, and on the queries and documents behind it."""
+"""A page on the decision of a gate, and on the queries and documents behind it."""
 
 import shlex
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,8 @@ from pgcjax.stats.scores import Scores
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_QUERIES = 5  # that a table shows at each end
-_EXPLAINED = 3  # of these, with documents
+_QUERIES = 5  # queries at each end of a table
+_EXPLAINED = 3  # queries among them that are explained by documents
 _DOCUMENTS = 10
 
 
@@ -23,9 +23,9 @@ def page_of(decision: GateDecision, scores: Scores | None = None) -> Page:
     """Make the page of a decision.
 
     Args:
-        decision: of `pgcjax.gate`.
-        scores: by which it was made, if they remember runs and judgments: documents
-            explain the largest differences then.
+        decision: Result of `pgcjax.gate`.
+        scores: Scores behind it; if they remember runs and judgments, documents explain
+            the largest differences.
     """
     about = decision.metadata
     new, against = about["new"], about["against"]
@@ -80,7 +80,7 @@ def _bars(rows: pd.DataFrame, name: str) -> "Figure":
 def _documents(
     measure: str, rows: pd.DataFrame, about: dict[str, Any], scores: Scores | None
 ) -> list[Section]:
-    """Explain the largest differences by documents, or write how to."""
+    """Explain the largest differences by documents, or show the command for it."""
     new, against = about["new"], about["against"]
     ends = rows[rows["difference"] < 0][:_EXPLAINED]
     ends = pd.concat([ends, rows[rows["difference"] > 0][: -_EXPLAINED - 1 : -1]])

@@ -1,4 +1,4 @@
-"""Figures that are squares: measures or runs, each with each."""
+"""Square figures of all pairs of measures or runs."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_FULL = 10  # rows up to which a matrix has room for numbers in its cells
+_FULL = 10  # most rows of a matrix with numbers in its cells
 _PITCH = 0.13  # inches from one line of letters to the next
-_TALL = 3.4  # inches: how high a square of runs becomes
-_SHARE = 0.7  # of the width, beside names
+_TALL = 3.4  # inches: largest height of a square of runs
+_SHARE = 0.7  # share of the width, beside names
 _CELLS: dict[str, Any] = {"interpolation": "none", "aspect": "auto"}
 
 
 def correlations(
     table: pd.DataFrame, coefficient: str = "tau", *, axes: "Axes | None" = None
 ) -> "Figure":
-    """Draw how alike measures order the runs, each with each: a heat map.
+    """Draw the correlations of all pairs of measures as a heat map.
 
     Args:
-        table: of `correlate`.
-        coefficient: which of its coefficients.
-        axes: where to draw.
+        table: Table from `correlate`.
+        coefficient: One of its coefficients.
+        axes: Axes to draw on; None makes a figure.
     """
     rows = table[table["coefficient"] == coefficient]
     if rows.empty:
@@ -42,7 +42,7 @@ def correlations(
     for i, a in enumerate(names):
         for j, b in enumerate(names):
             if i != j:
-                # Of a coefficient that knows no direction there is one row for both.
+                # A symmetric coefficient has one row for both directions.
                 square[i, j] = cells.get((a, b), cells.get((b, a), np.nan))
     return matrix(square, names, title=coefficient, axes=axes)
 
@@ -53,14 +53,15 @@ def overlaps(
     *,
     axes: "Axes | None" = None,
 ) -> "Figure":
-    """Draw the share of significant pairs that each two measures have in common.
+    """Draw the overlap of significant pairs for each two measures.
 
-    In common by those significant by either, as of the sets of Sakai 2012, Table 4.
+    It is the number of pairs significant by both, divided by that of pairs significant
+    by either, from sets such as those of Sakai 2012, Table 4.
 
     Args:
-        discrimination: of `discriminate`.
-        test: which one, if there are several.
-        axes: where to draw.
+        discrimination: Result of `discriminate`.
+        test: Test to draw, if there are several.
+        axes: Axes to draw on; None makes a figure.
     """
     table = discrimination.overlaps()
     tests = list(dict.fromkeys([*table["test_a"], *table["test_b"]]))
@@ -77,14 +78,14 @@ def overlaps(
 
 
 def shares_in_common(table: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-    """Share of pairs significant by both of two measures, of those by either.
+    """Divide the pairs significant by both of two measures by those by either.
 
     Args:
-        table: of `Discrimination.overlaps`, by one test.
-        names: of the measures `[n]`.
+        table: Table `Discrimination.overlaps`, of one test.
+        names: Names of the measures `[n]`.
 
     Returns:
-        `[n, n]`, 1 on the diagonal; NaN where neither finds any.
+        Shares `[n, n]`, 1 on the diagonal; NaN where neither measure has such pairs.
     """
     square, place = np.eye(len(names)), {name: i for i, name in enumerate(names)}
     for row in table.to_dict("records"):
@@ -102,9 +103,9 @@ def differences(
     Blue: the run of the row is significantly better; orange: worse; pale: neither.
 
     Args:
-        comparison: of `compare`, of all pairs.
-        most: runs to draw; of more the best, and the title says so.
-        axes: where to draw.
+        comparison: Result of `compare` for all pairs.
+        most: Most runs to draw: the best ones, with a note in the title.
+        axes: Axes to draw on; None makes a figure.
     """
     order = comparison.runs.sort_values("mean", ascending=False, kind="stable")
     runs = order["run_id"].tolist()
@@ -135,13 +136,13 @@ def differences(
 def matrix(
     values: Any, names: Sequence[str], *, title: str = "", axes: "Axes | None" = None
 ) -> "Figure":
-    """Draw a square of numbers, -1 to 1 or 0 to 1, the darker the further from 0.
+    """Draw a square of numbers, -1 to 1 or 0 to 1, darker where further from 0.
 
     Args:
-        values: `[n, n]`; NaN is left white.
-        names: of rows and columns `[n]`.
-        title: above it.
-        axes: where to draw.
+        values: Numbers `[n, n]`; NaN is left white.
+        names: Names of rows and columns `[n]`.
+        title: Title of the plot.
+        axes: Axes to draw on; None makes a figure.
     """
     square = np.asarray(values, np.float64)
     if square.shape != (len(names), len(names)):
@@ -177,7 +178,7 @@ def matrix(
 def _name(
     axes: "Axes", rows: Sequence[str], columns: Sequence[str], inches: float
 ) -> None:
-    """Name rows and columns; of more than have room, every few of them."""
+    """Name rows and columns; if there is no room for all names, skip some evenly."""
     upright = max(map(len, columns), default=0) > 3
     for axis, names, pitch in (
         (axes.yaxis, rows, _PITCH),

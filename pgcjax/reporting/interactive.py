@@ -1,7 +1,7 @@
-"""A page to explore scores: one HTML file with data and script; it fetches nothing.
+"""A page to explore scores: one HTML file with data and script, which works offline.
 
-`templates/report.html.jinja` is the page; the style and the script beside it, in
-`templates/report`, draw what is embedded here.
+`templates/report.html.jinja` is the page; the style and the script in
+`templates/report` draw the data that this module embeds.
 """
 
 import os
@@ -29,11 +29,11 @@ from pgcjax.stats.findings import Comparison
 
 SCRIPTS = ("data", "elements", "address", "exports", "tables", "charts", "graph")
 SCRIPTS += ("drawing", "overview", "comparisons", "details", "main")
-_LONG = 20  # rows of judges that a page shows
-# What is embedded stays below 20 MB: so many scores in full, p, and ranks of documents.
-_TEXT, _TEXTS = 400, 4_000_000  # characters of one text, and of all
+_LONG = 20  # most rows of judges on a page
+# Limits that keep a page below 20 MB: scores in full, p, and ranks of documents.
+_TEXT, _TEXTS = 400, 4_000_000  # characters of one text, and of all texts
 _SCORES, _P_VALUES, _BOUNDS, _RANKS = 1_000_000, 2_000_000, 200_000, 4_000_000
-_NAMES, _VOTERS = 120, 4_000_000  # characters of the judges of a pair, and of all
+_NAMES, _VOTERS = 120, 4_000_000  # characters of a pair's judges, and of all judges
 
 
 def write(
@@ -46,19 +46,19 @@ def write(
     topics: Mapping[str, str] | None = None,
     texts: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write the page, whole or not at all.
+    """Write the page completely or not at all.
 
     Args:
-        findings: of `score_findings.find`.
-        path: an .html file.
-        title: of the page.
-        judged: of `judged_queries.read`; without them the page shows no graphs.
-        reasons: of `score_reasons.explain_scores`, for scores that the page explains.
-        topics: what queries ask, by query_id.
-        texts: of documents, by doc_id: of those that the page shows, the beginnings.
+        findings: Result of `score_findings.find`.
+        path: An .html file.
+        title: Title of the page.
+        judged: Result of `judged_queries.read`; without it the page shows no graphs.
+        reasons: Result of `score_reasons.explain_scores`, for scores to explain.
+        topics: Texts of queries, by query_id.
+        texts: Texts of documents, by doc_id; the page shows their beginnings.
 
     Raises:
-        UsageError: another suffix. DataError: the file cannot be written.
+        UsageError: `path` has another suffix. DataError: the file cannot be written.
     """
     target = path_of(path)
     ready(target, draws=False)
@@ -91,7 +91,7 @@ def write(
 
 
 def content_policy(style: str, script: str) -> str:
-    """Forbid the page all but its own style and script, by their checksums."""
+    """Return a policy that allows only this style and script, by their checksums."""
     style, script = (
         f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
         for text in (style, script)
@@ -103,7 +103,7 @@ def content_policy(style: str, script: str) -> str:
 
 
 def _sections(judged: JudgedQueries | None) -> list[tuple[str, list[Any]]]:
-    """Return what is known of judgments as titles, tables and lines."""
+    """Return the analyses of judgments as titles, tables and lines."""
     sections = []
     for section in judged.sections if judged else ():
         parts: list[Any] = []
@@ -121,7 +121,7 @@ def data_of(
     topics: Mapping[str, str] | None = None,
     texts: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return what the script of the page needs, as JSON can hold it."""
+    """Return the data for the script of the page, ready for JSON."""
     count = len(findings.scores)
     table = findings.discrimination.table
     counts = table["significant"].tolist(), table["power"].tolist()
@@ -149,7 +149,7 @@ def data_of(
     first = next(iter(findings.compared.values()))
     overlaps = findings.discrimination.overlaps()
     shares = heat_maps.shares_in_common(overlaps, list(findings.scores))
-    np.fill_diagonal(shares, np.nan)  # of a measure with itself there is none
+    np.fill_diagonal(shares, np.nan)  # no overlap of a measure with itself
     return {
         "runs": [printable(name) for name in findings.runs],
         "queries": [printable(name) for name in findings.queries],
@@ -201,7 +201,7 @@ def documents_shown(
 
 
 def _beginnings(texts: Mapping[str, str], ids: Sequence[str]) -> dict[str, Any] | None:
-    """Return texts by id, the beginnings of long ones, as far as there is room."""
+    """Return the beginnings of texts by id, as far as there is room."""
     named = [name for name in ids if texts.get(name)]
     lines = [short(texts[name], _TEXT) for name in named]
     room = int(np.searchsorted(np.cumsum([len(line) for line in lines]), _TEXTS))
@@ -211,7 +211,7 @@ def _beginnings(texts: Mapping[str, str], ids: Sequence[str]) -> dict[str, Any] 
 
 
 def _queries(findings: Findings, measure: str) -> list[int] | None:
-    """List the places of the queries of a measure, if they are not all."""
+    """List the places of a measure's queries; None if it has all queries."""
     place = {query: i for i, query in enumerate(findings.queries)}
     query_ids = findings.scores[measure].query_ids
     return (
@@ -220,7 +220,7 @@ def _queries(findings: Findings, measure: str) -> list[int] | None:
 
 
 def _values(findings: Findings, measure: str) -> np.ndarray:
-    """Lay the scores of a measure out by all queries; NaN of those it lacks."""
+    """Lay the scores of a measure out by all queries; NaN for queries it lacks."""
     queries, matrix = _queries(findings, measure), findings.scores[measure]
     if queries is None:
         return matrix.values
@@ -243,7 +243,7 @@ def _by_judgments(findings: Findings, measure: str) -> dict[str, Any] | None:
 
 
 def packed(values: Any, kind: str) -> dict[str, str]:
-    """Pack numbers, or lines of text: compressed, the first bytes of all first."""
+    """Compress numbers, or lines of text, with the bytes grouped by significance."""
     if kind == "text":
         raw = "\n".join(map(printable, values)).encode()
     else:
@@ -254,7 +254,7 @@ def packed(values: Any, kind: str) -> dict[str, str]:
 
 
 def _float(size: int) -> str:
-    """Choose float64, or float32 where there are very many numbers."""
+    """Choose float64, or float32 for very many numbers."""
     return "f8" if size <= _SCORES else "f4"
 
 
@@ -277,7 +277,7 @@ def _tested(comparison: Comparison, measures: int) -> dict[str, Any]:
         p = table["p_adjusted"].to_numpy()
         counts = comparison.metadata["correction"] == "none" and resamples < 2**16
         if resamples and not comparison.metadata["exact"] and counts:
-            # (1 + k) / (1 + resamples): a whole number says it all.
+            # p is (1 + k) / (1 + resamples), so the whole number k is enough.
             data["p"] = packed(np.rint(p * (1 + resamples) - 1), "u2")
             data["resamples"] = resamples
         else:
@@ -286,7 +286,7 @@ def _tested(comparison: Comparison, measures: int) -> dict[str, Any]:
     above = (table["high"] - table["difference"]).to_numpy()
     data["below"] = data["above"] = data["half"] = None
     most = max(below.max(), above.max())
-    if most - min(below.min(), above.min(), most) < 1e-9:  # one for all
+    if most - min(below.min(), above.min(), most) < 1e-9:  # one width for all
         data["half"] = float(below.mean())
     elif pairs <= _BOUNDS:
         data |= {"below": packed(below, "f8"), "above": packed(above, "f8")}

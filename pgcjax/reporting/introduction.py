@@ -1,4 +1,4 @@
-"""Introduction to a page about scores, for people who see such a page first."""
+"""Introduction to a page about scores, for people who have not seen one before."""
 
 from collections.abc import Sequence
 
@@ -8,19 +8,18 @@ from pgcjax.errors import UsageError, counted, listed
 from pgcjax.reporting.score_findings import Findings
 from pgcjax.stats.procedures import FAMILY
 
-_NAMES = 5  # judges that are named
+_NAMES = 5  # most judges to name
 
 
 def introduction(findings: Findings, judging: str = "") -> list[str]:
-    """Describe what is shown, how it was judged, and what significance means.
+    """Describe the content of the page, its judgments, and statistical significance.
 
     Args:
-        findings: that the page shows.
-        judging: what `judging_in_words` says of the judgments; "" if the page was made
-            without them.
+        findings: Findings that the page shows.
+        judging: Result of `judging_in_words`; "" for a page without judgments.
 
     Returns:
-        A paragraph each.
+        One paragraph per item.
     """
     runs, queries = len(findings.runs), len(findings.queries)
     shown = (
@@ -37,7 +36,7 @@ def introduction(findings: Findings, judging: str = "") -> list[str]:
 
 
 def structure_in_words(findings: Findings) -> list[str]:
-    """Describe clusters, systems or collections, and what is drawn of them."""
+    """Describe clusters, systems or collections, and their figures."""
     about = next(iter(findings.compared.values())).metadata
     if "clusters" in about:
         return [
@@ -61,7 +60,7 @@ def structure_in_words(findings: Findings) -> list[str]:
 
 
 def meanings(findings: Findings) -> list[tuple[str, str]]:
-    """List measures of the page with their meanings; "" of those of other tools."""
+    """List measures of the page with their meanings; "" for those of other tools."""
     from pgcjax.measures.catalogue import parse
 
     rows = []
@@ -78,12 +77,12 @@ def judging_in_words(
     qrels: pd.DataFrame | None,
     queries: Sequence[str],
 ) -> str:
-    """Describe the judgments of queries that have scores, and what they are used for.
+    """Describe the judgments of queries that have scores, and their use.
 
     Args:
-        preferences: canonical.
-        qrels: canonical.
-        queries: that have scores.
+        preferences: Canonical preferences.
+        qrels: Canonical qrels.
+        queries: Queries that have scores.
     """
     sentences = []
     if preferences is not None:

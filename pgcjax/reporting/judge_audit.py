@@ -7,13 +7,13 @@ from pgcjax.judging.audit import ALL, Audit
 from pgcjax.reporting.judgment_analysis import aligned
 
 SHOWN = 8
-"""Judges, and rows on other judges of each, that a page of text has room for."""
+"""Most judges, and rows on other judges for each, in a page of text."""
 
 _COLUMNS = ["probe", "estimate", "low", "high", "count", "verdict"]
 
 
 def lines(audit: Audit) -> Iterator[str]:
-    """Print the probes of each judge; of many, of the first ones."""
+    """Print the probes of each judge; if there are many, of the first ones."""
     judges = list(dict.fromkeys(audit.table["judge"]))
     for judge in judges[: SHOWN + 1]:
         rows = audit.table[audit.table["judge"] == judge]

@@ -7,13 +7,13 @@ from pgcjax.judging.fit import Fit
 from pgcjax.reporting.judgment_analysis import aligned
 
 SHOWN = 10
-"""Queries, and judges, that a page of text has room for."""
+"""Most queries, and most judges, in a page of text."""
 
 _LEFT_OUT = ["query_id", "aspect", "linked", "both_ways"]
 
 
 def lines(fit: Fit) -> Iterator[str]:
-    """Print documents of each query, the best first; what sways; judges."""
+    """Print documents of each query, best first; effects of covariates; judges."""
     keys = [c for c in ("query_id", "aspect") if c in fit.table]
     table = fit.table.dropna(axis=1, how="all")
     groups = table.groupby(keys or table.index * 0, sort=False)

@@ -8,14 +8,14 @@ from pgcjax.stats.judge_orders import JudgeOrders
 
 TITLE = "Judges against each other"
 SHOWN = 20
-"""Rows of a table that a page has room for."""
+"""Most rows of a table in a page."""
 
 
 def parts(compared: JudgeOrders, settings: Mapping[str, Any]) -> list[Part]:
-    """Make paragraphs and tables of orders of runs by judges.
+    """Make paragraphs and tables about the orders of runs by judges.
 
     Args:
-        compared: scores by each judge.
+        compared: Scores by each judge.
         settings: alpha, and the seed of the intervals.
     """
     alpha, seed = settings["alpha"], settings["seed"]

@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JudgedQueries:
-    """The judged documents of queries, what is known of them, and where runs have them.
+    """The judged documents of queries: graphs, grades, and ranks in runs.
 
     Attributes:
-        graphs: of each query, in the order of the queries; without documents if nobody
-            judged it.
-        grades: of the documents of all graphs, end to end; NaN of those without.
-        run_ids: runs that were read and have scores, ascending.
-        ranks: of each query, where runs have its documents: from 1; 0 if nowhere.
-        sections: what `judgments` says of them.
-        notes: what is missing, a line each.
-        judging: how the queries were judged, in words.
-        judges: who voted, by query, preferred and other document; empty without names.
+        graphs: Graph of each query, in the order of the queries; without documents if
+            the query has no judgments.
+        grades: Grades of the documents of all graphs, concatenated; NaN without one.
+        run_ids: Runs that were read and have scores, ascending.
+        ranks: Ranks, from 1, of each query's documents in the runs; 0 if absent.
+        sections: Analyses of the judgments.
+        notes: Notes on missing data, one line each.
+        judging: Description of the judging of the queries.
+        judges: Voters by query, preferred and other document; empty without names.
     """
 
     graphs: Sequence[Graph]
@@ -50,9 +50,9 @@ class JudgedQueries:
 
     @cached_property
     def edges(self) -> Int[np.ndarray, "edges 3"]:
-        """All edges once: document, the worse one, how often it was judged.
+        """All edges once: preferred document, other document, number of judgments.
 
-        Documents are numbered through all queries. Of grades there are no edges.
+        Documents are numbered through all queries. Grades make no edges.
         """
         first = np.cumsum([0, *map(len, self.graphs)])
         wins = [g.wins + [at, at, 0] for g, at in zip(self.graphs, first, strict=False)]
@@ -62,21 +62,21 @@ class JudgedQueries:
         return np.column_stack([pairs, times.astype(np.int64)])
 
     def voters(self) -> list[str]:
-        """List who preferred the first document of each edge to the second."""
+        """List the judges who preferred the first document of each edge."""
         docs = [(g.query_id, doc) for g in self.graphs for doc in g.doc_ids.tolist()]
         pairs = ((docs[a], docs[b][1]) for a, b, _ in self.edges.tolist())
         return [self.judges.get((*better, worse), "") for better, worse in pairs]
 
     @cached_property
     def parts(self) -> Int32[np.ndarray, " documents"]:
-        """Numbers of the strongly connected parts: where each leads to each."""
+        """Number of the strongly connected component of each document."""
         a, b, times = self.edges.T
         size = sum(map(len, self.graphs))
         links = sparse.csr_array((times, (a, b)), shape=(size, size))
         return sparse.csgraph.connected_components(links, connection="strong")[1]
 
     def direct(self) -> Bool[np.ndarray, " edges"]:
-        """Find edges that do not follow from a chain of others, or are in a cycle."""
+        """Find edges that no chain of other edges implies, or that are in a cycle."""
         edges, part = self.edges, self.parts
         a, b = part[edges[:, 0]], part[edges[:, 1]]
         needed = a == b
@@ -89,7 +89,7 @@ class JudgedQueries:
             leads = np.zeros((len(names), len(names)), np.float32)
             leads[u, v] = 1
             reach = leads
-            while True:  # twice as far each time
+            while True:  # doubles the length of chains each time
                 longer = np.minimum(reach + reach @ reach, 1)
                 if (longer == reach).all():
                     break
@@ -100,7 +100,7 @@ class JudgedQueries:
     def counts(self) -> dict[str, list[int]]:
         """Count documents, judgments, conflicts and cycles of each query, by name.
 
-        Without edges, of grades, documents alone are counted.
+        For grades, which make no edges, documents alone are counted.
         """
         sizes = [len(graph) for graph in self.graphs]
         if not len(self.edges):
@@ -125,9 +125,9 @@ class JudgedQueries:
         return {name: values.astype(int).tolist() for name, values in table.items()}
 
     def ideal_ranks(self) -> Int[np.ndarray, " documents"]:
-        """Rank documents of each query, from 1, as an ideal ranking near no run does.
+        """Rank documents of each query, from 1, by an ideal ranking without a run.
 
-        What the judgments leave open is by document id.
+        Document ids decide what the judgments leave open.
         """
         return np.concatenate(
             [np.zeros(0, np.int64), *(_ideal_ranks(graph) for graph in self.graphs)]
@@ -159,16 +159,16 @@ def read(
     order: str = "trec",
     progress: Progress | None = None,
 ) -> JudgedQueries:
-    """Put judgments, and runs if there are any, beside scores.
+    """Collect judgments, and runs if there are any, for a page about scores.
 
     Args:
-        queries: that have scores.
-        scored: runs that have scores.
-        preferences: canonical; their graphs are shown if there are any, ...
-        qrels: ... else those of grades, canonical.
-        runs: to look for the judged documents in.
-        order: of a run: `trec`, `clarke` or `rank`.
-        progress: called with `("reading", done, total)`.
+        queries: Queries that have scores.
+        scored: Runs that have scores.
+        preferences: Canonical preferences, whose graphs are shown.
+        qrels: Canonical qrels, whose graphs are shown without preferences.
+        runs: Runs in which the judged documents are searched.
+        order: Order of documents in a run: `trec`, `clarke` or `rank`.
+        progress: Called with `("reading", done, total)`.
 
     Raises:
         DataError: no query is judged, no run has scores, or a run is malformed.
@@ -213,7 +213,7 @@ def read(
 def _judges(
     preferences: pd.DataFrame | None, queries: Sequence[str]
 ) -> dict[tuple[str, str, str], str]:
-    """Name the judges that prefer one document to another, if any has a name."""
+    """Name the judges who prefer one document to another, if any has a name."""
     if preferences is None or "judge" not in preferences:
         return {}
     tally = tally_votes(preferences[preferences["query_id"].isin(queries)])
@@ -228,7 +228,7 @@ def _ranks(
     order: str,
     progress: Progress | None,
 ) -> tuple[list[str], list[np.ndarray]]:
-    """Find the judged documents in runs that have scores, which ascend then."""
+    """Find the judged documents in runs that have scores; run ids ascend."""
     docs = {graph.query_id: graph.doc_ids for graph in graphs if len(graph)}
     judged = JudgedDocuments(docs)
     rankings = read_rankings(runs, judged, order, progress=progress)

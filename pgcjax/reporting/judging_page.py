@@ -18,9 +18,9 @@ def write_page(
     """Write an HTML file that shows pairs, and saves `answers.csv` for `ask add`.
 
     Args:
-        requests: of `Tournament.requests`, with texts or without.
-        path: an .html file.
-        judge: who is asked; by default the page asks for the name.
+        requests: Table from `Tournament.requests`, with texts or without.
+        path: An .html file.
+        judge: Name of the judge; by default the page asks for it.
 
     Raises:
         DataError: the file cannot be written.

@@ -13,7 +13,7 @@ from pgcjax.judging.strength import judgment_strength, judgment_times
 from pgcjax.judging.transitivity import transitivity
 from pgcjax.judging.votes import TIE, read_judgments
 
-_SHOWN = 20  # rows of judges, or of two judges, that a page of text has room for
+_SHOWN = 20  # most rows of judges, or of pairs of judges, in a page of text
 _NO_GRADES = "there are no grades (--qrels)"
 
 
@@ -22,11 +22,11 @@ class Part:
     """A table of a section.
 
     Attributes:
-        name: of the table, in a file.
-        caption: what it shows.
-        frame: the table.
-        keys: the columns, one or two, that name its rows.
-        long: whether it may have too many rows to be printed.
+        name: Name of the table in a file.
+        caption: Caption of the table.
+        frame: The table.
+        keys: The columns, one or two, that name its rows.
+        long: Whether it may have too many rows to be printed.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Analysis:
 
 @dataclass(frozen=True)
 class Choices:
-    """Parameters of an analysis, as of the functions of `pgcjax.stats`."""
+    """Parameters of analyses, as in the functions of `pgcjax.stats`."""
 
     judges: Sequence[str] | None = None
     sides: str = "any"
@@ -63,12 +63,12 @@ def analyse(
     """Make each analysis of judgments that the data allow.
 
     Args:
-        preferences: canonical, with `seconds` where judging was timed.
-        qrels: canonical, if there are any.
-        choices: what the analyses depend on.
+        preferences: Canonical preferences, with `seconds` where judging was timed.
+        qrels: Canonical qrels, if there are any.
+        choices: Parameters of the analyses.
 
     Raises:
-        UsageError: an unknown judge or choice.
+        UsageError: a judge or choice is unknown.
     """
     analyses = [_overview, _agreement, _transitivity, _grades, _strength, _times]
     analyses += [_contradictions] if choices.contradicted else []

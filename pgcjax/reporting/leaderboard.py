@@ -1,4 +1,4 @@
-"""Runs by their means, the best first: for a terminal, a paper and programs."""
+"""Runs by their means, best first: for terminals, papers and programs."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,17 +32,17 @@ class Leaderboard(Result):
     """Runs, the best first; all tables have a row for each.
 
     Attributes:
-        runs: rank (1 best, equal means share one) and run_id; with replicates of the
-            judgments also tier, rank_low and rank_high, as `Uncertainty.ranks` says.
-        mean: a column for each measure; the first one orders the runs.
-        low: of the interval of each mean, likewise.
-        high: likewise.
-        marks: what `marks` says of some or all measures, likewise.
-        marked: what the marks are called.
-        level: of the intervals, in per cent.
-        interval: what they are.
-        total: runs that were ranked; the best of them may be all that is here.
-        table: all numbers: rank, run_id, and of each measure its mean, …_low, …_high.
+        runs: rank (1 is best, equal means share one) and run_id; with replicates of the
+            judgments also tier, rank_low and rank_high, as in `Uncertainty.ranks`.
+        mean: Means, a column for each measure; the first measure orders the runs.
+        low: Lower ends of the intervals of the means, likewise.
+        high: Upper ends, likewise.
+        marks: Marks from `marks`, for some or all measures, likewise.
+        marked: Name of the marks.
+        level: Level of the intervals, in per cent.
+        interval: Kind of the intervals.
+        total: Number of ranked runs, of which the leaderboard may have the best only.
+        table: All numbers: rank, run_id, and for each measure mean, …_low, …_high.
     """
 
     runs: pd.DataFrame
@@ -66,7 +66,7 @@ class Leaderboard(Result):
         return pd.concat(parts, axis=1)
 
     def top(self, count: int | None) -> "Leaderboard":
-        """Keep the best runs, or all if the count is None."""
+        """Select the best runs, or all if the count is None."""
         if count is None or count >= len(self.runs):
             return self
         tables = ("runs", "mean", "low", "high", "marks")
@@ -76,7 +76,7 @@ class Leaderboard(Result):
         return replace(self, **best)
 
     def text_table(self, intervals: bool = True) -> TextTable:
-        """Lay it out as text, with the intervals of the first measure as numbers."""
+        """Lay the leaderboard out as text, with intervals of the first measure."""
         columns = [
             Column("#", [str(rank) for rank in self.runs["rank"]], right=True),
             Column("run", self.runs["run_id"].tolist()),
@@ -112,16 +112,15 @@ def leaderboard(
 ) -> Leaderboard:
     """Rank runs by their means.
 
-    The intervals are Student's t over queries: how far a mean would move with other
-    queries of the same kind. They are no test between two runs; what `compare` found
-    is, and stands beside the means. With replicates of the judgments, their intervals
-    are in that place, and tiers and ranks by the first measure.
+    The intervals are Student's t over queries: the range of a mean over other queries
+    of the same kind. They do not test two runs against each other; a result of
+    `compare` does, and adds marks beside the means. Replicates of the judgments add
+    their own intervals instead, and tiers and ranks by the first measure.
 
     Args:
-        findings: scores of one or several measures, of which the first orders the runs;
-            what `uncertainty` returned; or what `compare` did of one measure, or of
-            each of several.
-        interval: of the replicates; see `stats.choices.REPLICATED`.
+        findings: Scores of one or several measures, of which the first orders the runs;
+            a result of `uncertainty`; or results of `compare`, one for each measure.
+        interval: Interval of the replicates; see `stats.choices.REPLICATED`.
     """
     if isinstance(findings, Scores):
         return _of_scores(findings)
@@ -158,7 +157,7 @@ def leaderboard(
 
 
 def _unrepeated(notes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Write once what holds for all measures; else with the names of the measures."""
+    """Write notes on all measures once, and others with the names of their measures."""
     notes = list(notes)
     lines = list(dict.fromkeys(text for _, text in notes))
     return tuple(lines if len(lines) == 1 else shared(notes))
@@ -184,7 +183,7 @@ def _cells(measure: Hashable, values: pd.Series) -> list[str]:
 def _with_replicates(
     board: Leaderboard, uncertainty: "Uncertainty", interval: str
 ) -> Leaderboard:
-    """Put the intervals of replicates in the place of those over queries."""
+    """Replace the intervals over queries by those of replicates."""
     low, high = board.low.copy(), board.high.copy()
     names = board.runs["run_id"].to_list()
     for measure in uncertainty.mean:
@@ -203,8 +202,8 @@ def _ranked(parts: Mapping[str, pd.DataFrame], metadata: dict[str, Any]) -> Lead
     """Order runs by their means of the first measure.
 
     Args:
-        parts: of each measure, mean, low and high by run_id.
-        metadata: what they depend on.
+        parts: Mean, low and high by run_id, for each measure.
+        metadata: Settings behind them.
     """
     mean, low, high = (
         pd.DataFrame({measure: part[end] for measure, part in parts.items()})
@@ -253,7 +252,7 @@ def _bars(
     bars = []
     for ends in zip(low, mean, high, strict=True):
         cells = [" "] * width
-        if not np.isnan(ends[1]):  # a run may have no mean
+        if not np.isnan(ends[1]):  # the run has a mean
             a, m, b = (round((x - least) * scale) for x in ends)
             cells[a : b + 1] = line * (b + 1 - a)
             cells[a], cells[b] = left, right

@@ -12,21 +12,21 @@ _MOST_RANGES = 3
 
 
 def marks(comparison: Comparison) -> tuple[str, pd.Series, str]:
-    """Mark runs by what they differ from significantly.
+    """Mark runs by the runs from which they differ significantly.
 
-    Against baselines these are arrows. Of all pairs they are letters, which runs share
-    that do not differ; nobody keeps track of more than 12, so then they are the ranks
-    of the runs from which a run does not differ.
+    Comparisons with baselines have arrows. Comparisons of all pairs have letters: runs
+    that share one do not differ. With more than 12 letters, the mark of a run lists the
+    ranks of the runs from which it does not differ.
 
     Returns:
-        What they are called, the mark of each run by its name, and how to read them.
+        The name of the marks, the mark of each run by its name, and a legend.
     """
     test = comparison.tested
     if comparison.metadata["baselines"]:
         arrows, reason = _arrows(comparison)
         return "against", arrows, f"{reason} ({test})"
     groups = comparison.runs.set_index("run_id")["groups"]
-    letters = {*"".join(groups)}  # of more than 26, blanks are between them
+    letters = {*"".join(groups)}  # above 26 groups, blanks separate the letters
     if " " not in letters and len(letters) <= _MOST_LETTERS:
         reason = f"Runs that share a letter do not differ significantly ({test})"
         return "groups", groups, reason

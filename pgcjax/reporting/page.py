@@ -1,6 +1,6 @@
 """Pages of text, tables and figures, as Markdown or as one HTML file.
 
-A page is data: `write` renders it by the templates beside this file.
+A page is data: `write` renders it with the templates beside this file.
 """
 
 import base64
@@ -33,13 +33,13 @@ _NAME = re.compile(r"[\w.+-]+")
 
 @dataclass(frozen=True)
 class Table:
-    """A table of text; columns of numbers are set to the right.
+    """A table of text; columns of numbers are aligned to the right.
 
     Attributes:
-        columns: their names.
-        rows: cells, as many in each row as there are columns.
-        caption: above it.
-        tones: of each row, `good`, `bad` or nothing: its colour in HTML.
+        columns: Names of the columns.
+        rows: Rows of one cell per column.
+        caption: Caption above the table.
+        tones: Tone of each row, `good`, `bad` or "", which is a colour in HTML.
     """
 
     columns: Sequence[str]
@@ -64,9 +64,9 @@ class Picture:
     """A figure.
 
     Attributes:
-        name: of its file, without a suffix: letters, digits, `.`, `+`, `-` and `_`.
-        figure: of `pgcjax.reporting.plots`, or any of matplotlib.
-        caption: below it.
+        name: File name without suffix: letters, digits, `.`, `+`, `-` and `_`.
+        figure: Figure of `pgcjax.reporting.plots`, or any matplotlib figure.
+        caption: Caption below the figure.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Picture:
 
     @cached_property
     def svg(self) -> bytes:
-        """Its file, drawn once for all forms of a page."""
+        """SVG file, drawn once for all forms of a page."""
         return canvas.rendered(self.figure, ".svg")
 
 
@@ -106,9 +106,9 @@ class Page:
     """A page.
 
     Attributes:
-        title: of the page.
-        sections: in order.
-        used: what the page depends on, by name: version, seed, ….
+        title: Title of the page.
+        sections: Sections in order.
+        used: Version, seed and other inputs of the page, by name.
     """
 
     title: str
@@ -125,7 +125,7 @@ class Page:
         """The figures by name.
 
         Raises:
-            UsageError: two have one name, or it names no file.
+            UsageError: two figures share a name, or a name cannot be a file's.
         """
         pictures = {}
         for kind, part in self.flat:
@@ -149,9 +149,9 @@ def table_of(frame: "pd.DataFrame", caption: str = "", digits: int = 4) -> Table
     """Make a table of a DataFrame, without its index.
 
     Args:
-        frame: any.
-        caption: above it.
-        digits: decimals of floats; `—` stands for NaN.
+        frame: Any DataFrame.
+        caption: Caption above the table.
+        digits: Decimals of floats; NaN becomes `—`.
     """
     rows = [
         [cell_of(cell, digits) for cell in row]
@@ -161,12 +161,13 @@ def table_of(frame: "pd.DataFrame", caption: str = "", digits: int = 4) -> Table
 
 
 def first_rows(frame: "pd.DataFrame", caption: str, most: int) -> Table:
-    """Make a table of the first rows, without a column `undefined` that says nothing.
+    """Make a table of the first rows, without an empty column `undefined`.
 
     Args:
-        frame: any.
-        caption: above it; it says how many rows there are, if they are more.
-        most: rows that there is room for.
+        frame: Any DataFrame.
+        caption: Caption above the table; the number of all rows is added if some are
+            left out.
+        most: Most rows of the table.
     """
     if "undefined" in frame and not frame["undefined"].any():
         frame = frame.drop(columns="undefined")
@@ -176,15 +177,15 @@ def first_rows(frame: "pd.DataFrame", caption: str, most: int) -> Table:
 
 
 def ready(path: str | os.PathLike, *, draws: bool = True) -> str:
-    """Return the suffix of a page to be written, before work is spent on it.
+    """Check, before any work, that a page can be written; return its suffix.
 
     Args:
-        path: of the page.
-        draws: whether figures are drawn for it, which takes matplotlib.
+        path: Path of the page.
+        draws: Whether figures are drawn for it, which needs matplotlib.
 
     Raises:
-        UsageError: it is none of ours, or matplotlib is needed and not installed.
-        DataError: figures cannot be written beside it.
+        UsageError: the suffix is unknown, or matplotlib is needed and not installed.
+        DataError: figures cannot be written beside the page.
     """
     suffix = check_suffix(path_of(path), PAGE_SUFFIXES)
     if draws:
@@ -196,20 +197,20 @@ def ready(path: str | os.PathLike, *, draws: bool = True) -> str:
 
 
 def figures_folder(path: str | os.PathLike) -> Path:
-    """Name the folder of the figures of a page: beside it, or here if it is remote."""
+    """Name the folder of a page's figures: beside it, or here for a remote page."""
     page = path_of(path)
     page = Path(page.name) if is_remote(path) else page
     return page.with_name(f"{page.stem}-figures")
 
 
 def write(page: Page, path: str | os.PathLike) -> Path:
-    """Write a page, whole or not at all.
+    """Write a page completely or not at all.
 
-    `.html` is one file, figures and all; of `.md` the figures are SVG files in a folder
-    beside it, called as the page with `-figures`, and written before it.
+    An `.html` file includes its figures. The figures of an `.md` file are SVG files in
+    a folder beside it, named as the page with `-figures`, and written before it.
 
     Raises:
-        UsageError: another suffix, or matplotlib is not installed.
+        UsageError: `path` has another suffix, or matplotlib is not installed.
         DataError: a file cannot be written.
     """
     target, suffix = path_of(path), ready(path)
@@ -217,7 +218,7 @@ def write(page: Page, path: str | os.PathLike) -> Path:
 
     def image(name: str) -> str:
         if suffix == ".html":
-            # Not a part of the page: names inside of two figures cannot clash.
+            # Embedded as separate images, so that names inside figures cannot clash.
             code = base64.b64encode(pictures[name].svg).decode()
             return f"data:image/svg+xml;base64,{code}"
         return quote(f"{folder.name}/{name}.svg")
@@ -238,14 +239,14 @@ def write(page: Page, path: str | os.PathLike) -> Path:
 
 
 def source(page: Any, name: str) -> "Markup":
-    """Return a style or a script beside a template, to be a part of its page."""
+    """Return a style or a script beside a template, to embed it in the page."""
     from markupsafe import Markup
 
     return Markup(page.environment.loader.get_source(page.environment, name)[0])
 
 
 def template(name: str) -> Any:
-    """Load a template; what it is given is text, whatever HTML would take it for."""
+    """Load a template, which escapes all text that it is given."""
     import jinja2
 
     environment = jinja2.Environment(

@@ -1,4 +1,4 @@
-"""The letters on plots: titles, labels and legends that stay inside of the paper."""
+"""Text on plots: titles, labels and legends that stay inside the figure."""
 
 import re
 import warnings
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 WIDTH = 3.3  # inches: a column of a paper, so that nothing has to be scaled down
 LETTER = 7.0  # points: the smallest letters
-_LEAST = 0.4  # inches that a text gets at least, however small its axes are
+_LEAST = 0.4  # smallest width of a text, inches, on any axes
 
 
 def width(text: str) -> float:
@@ -29,21 +29,21 @@ def _width(text: str, *fonts: str) -> float:
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    with warnings.catch_warnings():  # of a letter that ours lack: not yet drawn
+    with warnings.catch_warnings():  # a missing letter is reported when it is drawn
         warnings.simplefilter("ignore", UserWarning)
         font = FontProperties(size=LETTER)
         return text_to_path.get_text_width_height_descent(text, font, False)[0] / 72
 
 
 def shorten(name: str, most: int = 24) -> str:
-    """Cut a long name in its middle: what differs is often at its end."""
+    """Cut a long name in its middle, because names often differ at their ends."""
     if len(name) <= most:
         return name
     return f"{name[: most // 2]}…{name[len(name) - most + most // 2 + 1 :]}"
 
 
 def fit(text: str, inches: float) -> str:
-    """Cut a line in its middle until it is no wider."""
+    """Cut a line in its middle until it fits."""
     text, room = printable(text), max(inches, _LEAST)
     for most in range(min(len(text), int(60 * room)), 2, -1):
         short = shorten(text, most)
@@ -63,12 +63,12 @@ def wrapped(text: str, inches: float) -> str:
 
 
 def title(axes: "Axes", *texts: str, share: float = 1.0) -> None:
-    """Write texts above axes, each on lines of its own that are no wider.
+    """Write texts above axes, each on its own lines, no wider than the axes.
 
     Args:
-        axes: whose title it is.
-        texts: those that are empty are left out.
-        share: of the width, for axes that leave much of it to names.
+        axes: Axes below the title.
+        texts: Texts; empty ones are left out.
+        share: Share of the width, for axes that leave much of it to names.
     """
     inches = _inches(axes)[0] * share
     lines = [wrapped(line, inches) for text in texts for line in text.split("\n")]
@@ -76,7 +76,7 @@ def title(axes: "Axes", *texts: str, share: float = 1.0) -> None:
 
 
 def label(axes: "Axes", x: str = "", y: str = "", *, share: float = 0.85) -> None:
-    """Label what is to the right and upwards, on lines that are no longer than that."""
+    """Label both axes, on lines that are no longer than the axes."""
     across, upwards = _inches(axes)
     axes.set_xlabel(wrapped(x, across * share))
     axes.set_ylabel(wrapped(y, upwards))
@@ -91,10 +91,10 @@ def legend(axes: "Axes", *, own: bool, columns: int = 2) -> None:
     """Name the lines or bars that are drawn, if there are two or more.
 
     Args:
-        axes: that have it.
-        own: whether the figure is ours: it grows then, with the names below it, where
-            they hide nothing.
-        columns: at most.
+        axes: Axes of the legend.
+        own: Whether the figure is new: then it grows, and the legend is below it, where
+            it hides nothing.
+        columns: Most columns of the legend.
     """
     handles, names = axes.get_legend_handles_labels()
     if len(names) < 2:
@@ -107,7 +107,7 @@ def legend(axes: "Axes", *, own: bool, columns: int = 2) -> None:
 
 
 def below(figure: "Figure", handles: list, names: list[str], columns: int = 2) -> None:
-    """Add a legend below a figure of ours, which grows by as much."""
+    """Add a legend below a new figure, which grows by its height."""
     across, handle = figure.get_figwidth() - 0.1, 0.5
     fits = int(across / (max(map(width, names)) + handle))
     columns = max(1, min(columns, fits))
@@ -125,6 +125,6 @@ def figure_of(axes: "Axes") -> "Figure":
 
 
 def _inches(axes: "Axes") -> tuple[float, float]:
-    """Return about the width and height of axes, before all is in its place."""
+    """Estimate the width and height of axes before the layout is final."""
     box, figure = axes.get_position(), figure_of(axes)
     return box.width * figure.get_figwidth(), box.height * figure.get_figheight()

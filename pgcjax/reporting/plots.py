@@ -1,7 +1,7 @@
 """Figures of findings, at the size of a paper's column; `canvas.save` writes them.
 
-Each takes what `pgcjax` returns and gives a matplotlib `Figure`; with `axes`, as of
-`canvas.panels`, it draws there instead.
+Each function takes a result of `pgcjax` and returns a matplotlib `Figure`; with `axes`,
+such as those of `canvas.panels`, it draws on them.
 """
 
 import re
@@ -50,14 +50,14 @@ def scatter(
     coefficient: str = "tau",
     axes: "Axes | None" = None,
 ) -> "Figure":
-    """Draw runs by their means of two measures; the title says how alike they order.
+    """Draw runs by their means of two measures, with the correlation in the title.
 
     Args:
-        scores: a score table, or a table for each measure, by name.
-        measure_a: to the right.
-        measure_b: upwards.
-        coefficient: of `correlate`.
-        axes: where to draw.
+        scores: A score table, or a table for each measure, by name.
+        measure_a: Measure of the horizontal axis.
+        measure_b: Measure of the vertical axis.
+        coefficient: Coefficient of `correlate`.
+        axes: Axes to draw on; None makes a figure.
 
     Source: Luo 2021, Figures 4.1 to 4.3.
     """
@@ -81,12 +81,12 @@ def duel(
     """Draw queries by the scores of two runs; above the line, the second is better.
 
     Args:
-        scores: as `compare` takes them.
-        run_a: to the right.
-        run_b: upwards.
-        measure: which one, if there are several.
-        coefficient: of `correlate`, here over queries.
-        axes: where to draw.
+        scores: Scores as `compare` takes them.
+        run_a: Run of the horizontal axis.
+        run_b: Run of the vertical axis.
+        measure: Measure to draw, if there are several.
+        coefficient: Coefficient of `correlate`, here over queries.
+        axes: Axes to draw on; None makes a figure.
 
     Source: Luo 2021, Figures 5.7, 5.9 and 5.11.
     """
@@ -121,12 +121,12 @@ def points(
     """Draw points; where there are many, each is fainter.
 
     Args:
-        x: numbers `[n]`; NaN is left out.
-        y: numbers `[n]`, likewise.
-        xlabel: what x is.
-        ylabel: what y is.
-        diagonal: whether to draw the line y = x, on equal axes.
-        axes: where to draw.
+        x: Numbers `[n]`; NaN is left out.
+        y: Numbers `[n]`, likewise.
+        xlabel: Label of x.
+        ylabel: Label of y.
+        diagonal: Whether to draw the line y = x, on equal axes.
+        axes: Axes to draw on; None makes a figure.
     """
     x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if x.shape != y.shape or x.ndim != 1:
@@ -160,13 +160,13 @@ def lines(
     """Draw curves over a parameter: one for each value of a column.
 
     Args:
-        table: a row per point.
-        x: column of the parameter, such as p, γ or λ.
-        y: column of what depends on it; NaN leaves a gap.
-        by: column that names the curve.
-        xlabel: what x is, if not the column's name.
-        ylabel: what y is, likewise.
-        axes: where to draw.
+        table: Table with one row per point.
+        x: Column of the parameter, such as p, γ or λ.
+        y: Column of the dependent number; NaN leaves a gap.
+        by: Column that names the curve.
+        xlabel: Label of x, by default the column's name.
+        ylabel: Label of y, likewise.
+        axes: Axes to draw on; None makes a figure.
 
     Source: the form of Xie et al. 2020, Figures 4 and 5.
     """
@@ -196,17 +196,17 @@ def recall_precision(
     """Draw interpolated precision by recall, the mean over queries: a curve per run.
 
     Args:
-        scores: as `compare` takes them, with measures such as `IPrec@0.1`; of the
-            levels 0, 0.1, …, 1 it is the classical 11-point curve.
-        runs: which ones; by default the `most` whose curves are the highest on average.
-        most: how many.
-        axes: where to draw.
+        scores: Scores as `compare` takes them, with measures such as `IPrec@0.1`; the
+            levels 0, 0.1, …, 1 make the classical 11-point curve.
+        runs: Runs to draw; by default the `most` with the highest curves on average.
+        most: Number of runs by default.
+        axes: Axes to draw on; None makes a figure.
 
     Source: Salton and McGill 1983, as `iprec_at_recall` of trec_eval.
 
     Raises:
-        UsageError: there are not two levels, or they are of two kinds of IPrec, or a
-            run has no scores. DataError: a score is missing.
+        UsageError: there are fewer than two levels, or two kinds of IPrec, or a run has
+            no scores. DataError: a score is missing.
     """
     names = recall_levels(measure_names(scores))
     if len(names) < 2:
@@ -240,7 +240,7 @@ def recall_levels(measures: Iterable[str]) -> dict[str, float]:
     """Find measures of interpolated precision, and the level of recall of each.
 
     Raises:
-        UsageError: they differ in more than the level.
+        UsageError: the measures differ in more than the level.
     """
     levels = {}
     for name in measures:
@@ -263,13 +263,13 @@ def significance_curves(
 ) -> "Figure":
     """Draw ASL curves: p of all pairs of runs, sorted, for each measure.
 
-    The nearer to the origin, the more pairs a measure tells apart.
+    The nearer a curve is to the origin, the more pairs the measure separates.
 
     Args:
-        discrimination: of `discriminate`.
-        test: which one, if there are several; all are drawn if None.
-        highest: p at the top.
-        axes: where to draw.
+        discrimination: Result of `discriminate`.
+        test: Test to draw, if there are several; None draws all.
+        highest: Highest p on the axis.
+        axes: Axes to draw on; None makes a figure.
 
     Source: Sakai 2012, Figures 7 to 9.
     """
@@ -311,12 +311,12 @@ _STABLE = {
 def stability(
     stable: Stability, measure: str | None = None, *, axes: "Axes | None" = None
 ) -> "Figure":
-    """Draw how far fewer judgments keep the order of the runs.
+    """Draw how well fewer judgments preserve the order of the runs.
 
     Args:
-        stable: of `enough`.
-        measure: which one; by default the first.
-        axes: where to draw.
+        stable: Result of `enough`.
+        measure: Measure to draw; by default the first.
+        axes: Axes to draw on; None makes a figure.
     """
     measure = stable.table["measure"].iloc[0] if measure is None else measure
     curve = stable.table[stable.table["measure"] == measure]

@@ -8,12 +8,12 @@ import click
 
 from pgcjax.errors import printable
 
-_bar: Any = None  # the bar of rich that is on the screen
+_bar: Any = None  # the bar of rich on the screen
 _quiet = False
 
 
 def be_quiet(quiet: bool) -> None:
-    """Show no progress and no notes from now on, or all again."""
+    """Turn progress and notes off, or on again."""
     global _quiet
     _quiet = quiet
 
@@ -22,8 +22,8 @@ def say(message: str, always: bool = False) -> None:
     """Print a line on stderr, above the bar if there is one.
 
     Args:
-        message: the line.
-        always: whether it is printed even if the user asked for quiet.
+        message: The line.
+        always: Whether it is printed even if the user asked for quiet.
     """
     if _quiet and not always:
         return
@@ -40,8 +40,8 @@ class ProgressDisplay:
     It is a context manager, whose `update` is a `pgcjax.errors.Progress`.
 
     Args:
-        silent: whether nothing is shown, as by all processes of a job but one.
-        every: seconds between two lines, where stderr is no terminal.
+        silent: Whether nothing is shown, as in all processes of a job but one.
+        every: Seconds between two lines, where stderr is no terminal.
     """
 
     def __init__(self, silent: bool = False, every: float = 10.0):
@@ -68,7 +68,7 @@ class ProgressDisplay:
     def update(self, stage: str, done: int, total: int) -> None:
         """Report that `done` of `total` steps of a stage are done.
 
-        What follows `: ` in the stage may change from call to call.
+        The part of `stage` after `: ` may change from call to call.
         """
         name, _, note = stage.partition(": ")
         if _bar is not None:

@@ -1,4 +1,4 @@
-"""Scores of runs → all that a report says of them: tests, correlations, conventions."""
+"""Findings of a report about scores of runs: tests, correlations, conventions."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -22,21 +22,21 @@ from pgcjax.stats.scores import Scores
 from pgcjax.stats.structure import STRUCTURES, arranged
 from pgcjax.stats.uncertainty import Uncertainty
 
-_NEAR = 1e-9  # means that differ by no more are of the same scores
+_NEAR = 1e-9  # largest difference of means from the same scores
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Scores by one or several measures, and what was found of them.
+    """Scores by one or several measures, and findings from them.
 
     Attributes:
-        scores: of the same runs by each measure, by its name, on its own queries.
-        compared: what `compare` found of all pairs of runs, by measure.
+        scores: Scores of the same runs by measure; each measure has its own queries.
+        compared: Result of `compare` for all pairs of runs, by measure.
         how: test, correction, alpha, resamples and seed.
-        used: what all of it depends on, by name.
-        uncertainty: replicates of the judgments of these scores, if there are any.
-        judges: scores of runs by each judge, if there are any.
-        averaged: scores whose means order runs, if these are not `scores`.
+        used: Inputs of the findings, by name.
+        uncertainty: Replicates of the judgments of these scores, if there are any.
+        judges: Scores of runs by each judge, if there are any.
+        averaged: Scores whose means order runs, if these are not `scores`.
     """
 
     scores: Mapping[str, Matrix]
@@ -55,8 +55,8 @@ class Findings:
         """Compute the uncertainty from judgments, if there are replicates of a measure.
 
         Returns:
-            run_id, ascending; low and high of the interval of the mean; tier, rank_low
-            and rank_high, as `Uncertainty.ranks` says.
+            Table of run_id, ascending; low and high of the interval of the mean; tier,
+            rank_low and rank_high, as in `Uncertainty.ranks`.
         """
         uncertainty, alpha = self.uncertainty, self.how["alpha"]
         if uncertainty is None or measure not in uncertainty.mean:
@@ -80,7 +80,7 @@ class Findings:
 
     @property
     def common(self) -> str:
-        """Note on orders by two measures, if these have other queries."""
+        """Note on orders by measures whose queries differ."""
         sets = [{*one.query_ids} for one in self.scores.values()]
         both = set.intersection(*sets)
         if all(len(one) == len(both) for one in sets):
@@ -90,7 +90,7 @@ class Findings:
     @cached_property
     def correlations(self) -> pd.DataFrame:
         """The table of `correlate`, of two measures or more."""
-        with warnings.catch_warnings():  # of queries left out: `common` says it
+        with warnings.catch_warnings():  # `common` reports the queries left out
             warnings.simplefilter("ignore", DataWarning)
             return correlate(self.averaged or self.scores, list(self.scores))
 
@@ -132,21 +132,21 @@ def find(
     """Test all pairs of runs by each measure, as `compare` does.
 
     Args:
-        scores: a score table, or a table for each measure, by name.
-        measures: all that there are if None.
-        test: of differences, as of `compare`.
-        correction: of p, likewise.
-        alpha: level of the decisions, and 1 less that of the intervals.
-        resamples: of tests that resample.
-        seed: of tests that resample.
-        missing: as of `discriminate`: by default, each measure has its own queries.
-        uncertainty: replicates of the judgments, for intervals beside the others.
-        judges: scores by each judge, for a section that compares their orders.
-        progress: called with `("measures", done, total)`.
-        structure: cluster, system or collections, as of `compare`.
+        scores: A score table, or a table for each measure, by name.
+        measures: Measures to use; None takes all.
+        test: Test of differences, as in `compare`.
+        correction: Correction of p, likewise.
+        alpha: Level of the decisions; the intervals have level 1 - alpha.
+        resamples: Resamples of tests that resample.
+        seed: Seed of tests that resample.
+        missing: As in `discriminate`: by default, each measure has its own queries.
+        uncertainty: Replicates of the judgments, for additional intervals.
+        judges: Scores by each judge, for a section that compares their orders.
+        progress: Called with `("measures", done, total)`.
+        structure: cluster, system or collections, as in `compare`.
 
     Raises:
-        UsageError: an unknown measure, test or policy. DataError: a score is missing.
+        UsageError: a measure, test or policy is unknown. DataError: a score is missing.
     """
     one, notes = by_measure(scores, measures, missing)
     structure = {name: structure.get(name) for name in STRUCTURES}
@@ -179,7 +179,7 @@ def find(
 def _origins(
     scores: Any, uncertainty: Uncertainty | None, judges: JudgeOrders | None
 ) -> dict[str, Any]:
-    """List what scores, replicates and scores by judges depend on."""
+    """Collect the inputs of scores, replicates and scores by judges."""
     every = {"scores": scores if isinstance(scores, Scores) else None}
     every |= {"replicates": uncertainty, "judges": judges}
     return {
@@ -192,7 +192,7 @@ def _origins(
 def _averaged(
     scores: Mapping[str, Matrix], structure: Mapping[str, Any]
 ) -> dict[str, Matrix] | None:
-    """Make scores whose means are those of systems, or over collections."""
+    """Compute scores whose means are those of systems, or over collections."""
     if structure["system"] is None and structure["collections"] is None:
         return None
     return {
@@ -204,7 +204,7 @@ def _averaged(
 def _check_structure(
     structure: Mapping[str, Any], notes: Sequence[str], uncertainty: Uncertainty | None
 ) -> None:
-    """Refuse what a page cannot show of systems or of collections, by a UsageError."""
+    """Raise a UsageError if a page cannot show this structure."""
     for name in ("system", "collections"):
         if structure[name] is not None and uncertainty:
             raise UsageError(f"{name}: replicates hold means of runs over queries")
@@ -216,7 +216,7 @@ def _check(uncertainty: Uncertainty, scores: Mapping[str, Matrix]) -> None:
     """Refuse replicates of other scores.
 
     Raises:
-        DataError: of other measures, runs or means.
+        DataError: replicates have other measures, runs or means.
     """
     there = [name for name in scores if name in uncertainty.mean]
     where, mend = "replicates", "Make both by one call of uncertainty."
@@ -247,7 +247,7 @@ def _check(uncertainty: Uncertainty, scores: Mapping[str, Matrix]) -> None:
 
 
 def _said(value: Any) -> str:
-    """Print what findings depend on."""
+    """Format a setting of findings."""
     if isinstance(value, Mapping):
         return "; ".join(f"{name} {_said(item)}" for name, item in value.items())
     if isinstance(value, (list, tuple)):

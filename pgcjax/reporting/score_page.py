@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SCATTERED = 6  # plots of two measures that a page has room for
+_SCATTERED = 6  # most plots of two measures in a page
 
 
 def summary(
@@ -31,25 +31,25 @@ def summary(
     top: int = 8,
     **settings: Any,
 ) -> Page:
-    """Sum scores up: leaderboards, significance, queries, and measures compared.
+    """Summarize scores: leaderboards, significance, queries, comparison of measures.
 
     Args:
-        scores: a score table, or a table for each measure, by name.
-        measures: all that there are if None.
-        title: of the page.
-        top: how many of the best runs have a column in the table of queries.
+        scores: A score table, or a table for each measure, by name.
+        measures: Measures to use; None takes all.
+        title: Title of the page.
+        top: Number of the best runs with a column in the table of queries.
         settings: test, alpha, resamples, seed, missing, cluster, system, collections,
-            progress, as of `score_findings.find`.
+            progress, as in `score_findings.find`.
 
     Raises:
-        UsageError: an unknown measure, test or policy. DataError: a score is missing.
+        UsageError: a measure, test or policy is unknown. DataError: a score is missing.
     """
     check_top(top)
     return page_of(find(scores, measures, **settings), title, top)
 
 
 def page_of(findings: Findings, title: str, top: int) -> Page:
-    """Make the page of what was found; arguments as of `summary`."""
+    """Make the page of findings; other arguments are those of `summary`."""
     sections = [
         _measure(i, matrix, findings, top)
         for i, (name, matrix) in enumerate(findings.scores.items(), 1)
@@ -106,7 +106,7 @@ def _measure(number: int, matrix: Matrix, findings: Findings, top: int) -> Secti
 
 
 def _queries(matrix: Matrix, best: Sequence[str]) -> Table:
-    """Show what all runs, and the best ones, have on each query."""
+    """Show the scores of all runs together, and of the best ones, on each query."""
     values = matrix.values
     where = [matrix.run_ids.index(run) for run in best]
     frame = pd.DataFrame(
@@ -124,7 +124,7 @@ def _queries(matrix: Matrix, best: Sequence[str]) -> Table:
 
 
 def _compared(findings: Findings) -> Section:
-    """Compare measures: do they order runs alike, how many pairs do they tell apart?"""
+    """Compare measures by their orders of runs, and the pairs that they separate."""
     one, table = findings.scores, findings.correlations
     names, discrimination = list(one), findings.discrimination
     power, tested = discrimination.table, discrimination.tested()
@@ -178,7 +178,7 @@ def _compared(findings: Findings) -> Section:
 
 
 def _points(findings: Findings, a: str, b: str, axes: "Axes") -> "Figure":
-    """Draw runs by their means, which are those of the tables, and τ above them."""
+    """Draw runs by the means in the tables, with τ in the title."""
     x, y = map(findings.means, (a, b))
     rows = findings.correlations.query("coefficient == 'tau'")
     tau = rows.set_index(["measure_a", "measure_b"])["value"][(a, b)]

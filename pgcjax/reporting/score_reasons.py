@@ -15,22 +15,22 @@ from pgcjax.reporting.score_findings import Findings
 if TYPE_CHECKING:
     from pgcjax.io.runs import Runs
 
-_ROWS = 200_000  # documents of all explanations: some 5 MB
-_NEAR = 1e-6  # a score that differs by more is of other judgments, runs or parameters
+_ROWS = 200_000  # most documents of all explanations: some 5 MB
+_NEAR = 1e-6  # a larger difference of scores means other judgments, runs or parameters
 
 DECIDERS = ["", "alone", "run", "doc id"]
 
 
 @dataclass(frozen=True)
 class Reasons:
-    """Explanations of some scores, and how to ask for the others.
+    """Explanations of some scores, and the command that explains others.
 
     Attributes:
-        cells: an `Explanation` each, by measure, run and query.
-        notes: why there are none of a measure, or fewer than were asked for.
-        command: that explains a score, without the run, the query and the measure.
-        differences: a `Difference` each, by measure, query and run: of the best run to
-            that one.
+        cells: `Explanation` of each score, by measure, run and query.
+        notes: Reasons why a measure has no explanations, or fewer than requested.
+        command: Command that explains a score, without run, query and measure.
+        differences: `Difference` between the best run and another one, by measure,
+            query and that run.
     """
 
     cells: Mapping[tuple[str, str, str], Any] = field(default_factory=dict)
@@ -51,12 +51,13 @@ def explain_scores(
     """Explain the scores of the best runs, on the queries where they differ most.
 
     Args:
-        findings: whose scores are explained, by each measure that can be.
-        explainer_of: returns an `Explainer` by a measure, which has read no runs.
-        open_runs: opens the runs; called for each measure.
-        cells: how many scores of each measure, a run and a query each.
-        command: see `Reasons`.
-        progress: called with `("reading", …)` and `("explaining", done, total)`.
+        findings: Findings whose scores are explained, for measures that allow it.
+        explainer_of: Function that returns an `Explainer` for a measure, before it has
+            read runs.
+        open_runs: Function that opens the runs; called for each measure.
+        cells: Number of scores, each of one run and query, for each measure.
+        command: See `Reasons`.
+        progress: Called with `("reading", …)` and `("explaining", done, total)`.
 
     Raises:
         UsageError: `cells` is below 0.
@@ -68,7 +69,7 @@ def explain_scores(
     differences: dict[tuple[str, str, str], Any] = {}
     for name in findings.scores if cells else ():
         try:
-            with warnings.catch_warnings():  # which evaluate gave with the scores
+            with warnings.catch_warnings():  # evaluate has shown them with the scores
                 warnings.simplefilter("ignore", DataWarning)
                 explainer = explainer_of(name)
             best = _best_runs(findings, name, cells)
@@ -89,9 +90,9 @@ def explain_scores(
 def choose(
     findings: Findings, measure: str, explainer: Any, cells: int
 ) -> list[tuple[str, str]]:
-    """Choose about as many runs as queries: the best, and those that decide.
+    """Choose about as many runs as queries: the best runs, and the deciding queries.
 
-    Queries decide where the scores of these runs differ most: by standard deviation.
+    Deciding queries have the largest standard deviation of the scores of these runs.
 
     Returns:
         Pairs of run and query, the best run first.
@@ -125,7 +126,7 @@ def _explain(
     made: dict[tuple[str, str, str], Any],
     progress: Progress | None,
 ) -> str:
-    """Explain chosen scores as far as there is room; return what there is to say."""
+    """Explain chosen scores as far as there is room; return a note, or ""."""
     matrix = findings.scores[measure]
     rows = sum(len(one.ideal) for one in made.values())
     every = zip(chosen, explainer.explain_each(chosen), strict=True)
@@ -150,15 +151,15 @@ def _explain(
 
 
 def columns_of(reasons: Reasons, findings: Findings) -> dict[str, Any]:
-    """Lay explanations out by columns, end to end.
+    """Lay explanations out as concatenated columns.
 
     Returns:
-        cells (measure, run, query and rows of each, as numbers of the findings), score
-        and best (that of the ideal ranking) of each; docs,
-        and of each row doc, rank and ideal (0: none), rule and by (numbers of `rules`
-        and `deciders`), candidates; values, and of each row adds, ideal_adds and moved
-        as their numbers. Of differences: pairs (measure, run, the other run, query and
-        rows), gap (of their scores), and of each document pair_doc, pair_rank,
+        For each explanation: cells (measure, run, query, as numbers of the findings,
+        and number of rows), score, and best (score of the ideal ranking). For each row:
+        doc (number in `docs`), rank and ideal (0: none), rule and by (numbers in
+        `rules` and `deciders`), candidates; adds, ideal_adds and moved (in `values`).
+        For each difference: pairs (measure, run, the other run, query and number of
+        rows) and gap (of their scores); for each document of it pair_doc, pair_rank,
         pair_other_rank, pair_adds, pair_other_adds and pair_difference.
     """
     measures = list(findings.scores)
@@ -206,7 +207,7 @@ def _cells(
     number: Mapping[str, int],
     place: Mapping[str, int],
 ) -> tuple[np.ndarray, pd.DataFrame]:
-    """List the documents of explanations, and which explanations there are."""
+    """Tabulate the explanations, and their documents."""
     cells, tables = [], []
     for (measure, run, query), explanation in reasons.cells.items():
         table, steps = explanation.table, explanation.steps
@@ -228,13 +229,13 @@ def _pairs(
     number: Mapping[str, int],
     place: Mapping[str, int],
 ) -> tuple[np.ndarray, pd.DataFrame]:
-    """List the documents that make differences, and which differences there are."""
+    """Tabulate the differences, and their documents."""
     pairs, tables = [], [_no_rows()]
     for (measure, query, run), one in reasons.differences.items():
         tables.append(one.table[one.table["difference"] != 0])
         at = measures.index(measure), number[one.run_id], number[run], place[query]
         pairs.append((*at, len(tables[-1])))
-    # Empty tables have no types, and would take those of the others away.
+    # Empty tables have no types, and would change those of the other tables.
     tables = [table for table in tables if len(table)] or tables[:1]
     return np.array(pairs, np.int32).reshape(-1, 5), pd.concat(tables)
 

@@ -1,4 +1,4 @@
-"""Tables of text on a terminal: numbers are never cut, names go on in the next line."""
+"""Tables of text on a terminal: numbers are never cut, long names are wrapped."""
 
 import re
 import sys
@@ -12,19 +12,19 @@ from rich.text import Text
 from pgcjax.errors import printable
 from pgcjax.io.text_tables import Column, TextTable
 
-_NAME = 12  # characters of a name in a line, at least
+_NAME = 12  # fewest characters of a name in a line
 _COMMA = re.compile(",(?! )")
 _AFTER_COMMA = re.compile("(?<=,) ")
-_WIDEST = 10_000  # characters of a line where nobody looks at it yet
+_WIDEST = 10_000  # characters of a line of output to a file or pipe
 
 
 def console_of() -> Console:
-    """Open stdout: as wide as the terminal; what goes elsewhere is not folded."""
+    """Open stdout, as wide as the terminal; files and pipes get unwrapped lines."""
     return Console(width=None if sys.stdout.isatty() else _WIDEST)
 
 
 def show(table: TextTable, console: Console) -> None:
-    """Print a table; columns for which there is no room are named below it."""
+    """Print a table, and below it the names of columns that do not fit."""
     columns = list(table.columns)
     while len(columns) > 2 and room(columns, console) < 0:
         columns.pop()
@@ -43,13 +43,13 @@ def show(table: TextTable, console: Console) -> None:
 
 
 def room(columns: Sequence[Column], console: Console) -> int:
-    """Count the characters that columns leave, if they are as narrow as they can be."""
+    """Count the characters that the columns, at their narrowest, leave free."""
     borders = 3 * len(columns) + 1
     return console.width - borders - sum(map(_least, columns))
 
 
 def _widths(columns: Sequence[Column], console: Console) -> list[int]:
-    """Share what is left among the columns, those of names first."""
+    """Distribute the free characters among the columns, to names first."""
     widths = [_least(column) for column in columns]
     left = room(columns, console)
     for i in sorted(range(len(columns)), key=lambda i: columns[i].right):
@@ -60,7 +60,7 @@ def _widths(columns: Sequence[Column], console: Console) -> list[int]:
 
 
 def _least(column: Column) -> int:
-    """Return the characters that a column needs: names are folded, numbers are not."""
+    """Return the characters that a column needs: names can be wrapped, numbers not."""
     if not (column.right or column.raised):
         return min(_most(column), _NAME)
     parts = [part for cell in column.cells for part in _AFTER_COMMA.split(cell)]
@@ -73,9 +73,9 @@ def _most(column: Column) -> int:
 
 
 def _parted(name: str) -> str:
-    """Let the parameters of a measure stand on lines of their own."""
+    """Put the parameters of a measure on lines of their own."""
     return _COMMA.sub(", ", printable(name))
 
 
 def _text(text: str, style: str = "") -> Text:
-    return Text(printable(text), style)  # not markup, whatever it has
+    return Text(printable(text), style)  # markup in the text has no effect
