@@ -24,10 +24,7 @@ from pgcjax.later import Array, jax, jnp
 MOST_STEPS = 100
 """Newton steps for strengths; a few are usual."""
 
-_FAR, _NEAR = (
-    0.5,
-    1e-9,
-)  # after a step below the first, the curvature is exact; last step
+_FAR, _NEAR = 0.5, 1e-9  # step below which the curvature is exact; last step
 _NEVER = -1e9  # log of probability 0, but finite: 0 times it is 0
 
 
