@@ -59,10 +59,10 @@ class _LaidOutQuery(NamedTuple):
 
     Attributes:
         name: the query.
-        positions: of each level, `[runs, width]`, both padded.
-        weights: of each level, `[weighed measures, width]`.
-        factor: of the preferences of a level, by measure.
-        total: what the sum over levels is divided by, by measure.
+        positions: Positions of each level, `[runs, width]`, both padded.
+        weights: Weights of each level, `[weighed measures, width]`.
+        factor: Factor of the preferences of a level, by measure.
+        total: Divisor of the sum over levels, by measure.
     """
 
     name: str

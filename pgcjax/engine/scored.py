@@ -33,10 +33,10 @@ def job_scores(
     """Return the scores of all runs of a job, or of one process of it.
 
     Args:
-        request: what was asked.
-        batches: of the request.
-        chunks: of different runs.
-        tally: of these runs.
+        request: Measures and judgments.
+        batches: Batches of the request.
+        chunks: Chunks of different runs.
+        tally: Counts of these runs.
 
     Raises:
         DataError: a run is in two chunks.
@@ -106,9 +106,9 @@ def job_means(
     """Return the means of all runs of a job, as scores of the query `all`.
 
     Args:
-        request: what was asked.
+        request: Measures and judgments.
         chunks: Results of `means_of`, of different runs.
-        tally: of these runs.
+        tally: Counts of these runs.
 
     Raises:
         DataError: a run is in two chunks.

@@ -99,7 +99,7 @@ class TieBatch(Batch):
 
         Args:
             members: the measures.
-            setting: what may be used.
+            setting: Resources.
         """
         self.members, self._tensors = members, members[0].tensors
         self.docs, self._budget = self._tensors.docs, setting.budget
@@ -206,8 +206,8 @@ class _Tree:
         """Lay graphs out.
 
         Args:
-            graphs: of some queries, of about one size.
-            ranks: of their documents in each run: `[queries, runs, size]`.
+            graphs: Graphs of some queries, of about one size.
+            ranks: Ranks of their documents in each run: `[queries, runs, size]`.
             tensors: weights, and how many orders are drawn if there are many.
         """
         self._graphs, self._tensors = graphs, tensors

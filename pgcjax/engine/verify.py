@@ -282,10 +282,10 @@ def _packed_rows(
     """Lay a packed ranking out; what was not read is as a document nobody judged.
 
     Args:
-        names: of documents.
-        numbers: those of this ranking.
-        position: of each.
-        length: of the ranking.
+        names: Names of documents.
+        numbers: Numbers of the documents of this ranking.
+        position: Position of each document.
+        length: Length of the ranking.
     """
     docs = [f"\0{i}" for i in range(length)]
     for number, place in zip(numbers.tolist(), position.tolist(), strict=True):

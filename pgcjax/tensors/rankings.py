@@ -30,7 +30,7 @@ class JudgedRanks:
         run: number of its run; rankings are by query, then by run.
         count: how many of its documents are here: they follow each other, ranking
             after ranking and best first, judged or not.
-        code: of each document.
+        code: Code of each document.
         position: its 0-based rank.
         known: the code of `JudgedDocuments` for each code; -1 if it is not judged.
     """
@@ -150,9 +150,9 @@ def read_rankings(
     Args:
         runs: the runs.
         judged: the documents to keep.
-        order: as of `find`.
+        order: see `find`.
         only: names of the runs to keep; None for all.
-        documents: as of `merged`.
+        documents: see `merged`.
         seen: called with whole runs, by the threads that read them.
         progress: called with `("reading", done, total)`.
 
