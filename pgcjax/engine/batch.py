@@ -22,9 +22,9 @@ class Member(NamedTuple):
     """A measure of a request.
 
     Attributes:
-        place: its number among all measures of the request.
-        measure: what it is.
-        tensors: what its definition made of the judgments; see `Request.batches`.
+        place: Number of the measure among all measures of the request.
+        measure: Measure.
+        tensors: Tensors of the judgments; see `ScoringRequest.batches`.
     """
 
     place: int
@@ -36,9 +36,9 @@ class BatchSetting(NamedTuple):
     """Resources of batches.
 
     Attributes:
-        budget: bytes of a tile.
-        keep: bytes of laid out graphs to keep for the next chunk.
-        grids: canonical grids of all systems, if runs are image grids.
+        budget: Bytes of a tile.
+        keep: Bytes of laid out graphs to keep for the next chunk.
+        grids: Canonical grids of all systems, if runs are image grids.
     """
 
     budget: int = plan.BUDGET
@@ -47,13 +47,14 @@ class BatchSetting(NamedTuple):
 
 
 class Batch(ABC):
-    """Measures that are computed together: all that a job knows of scoring.
+    """Measures that are computed together: the interface of a job to scoring.
 
     Attributes:
-        members: the measures.
-        docs: the documents of a run that scores depend on, for each query that has
-            scores, queries ascending.
-        most_runs: of a chunk that is kept, where a few runs take long; else None.
+        members: Measures.
+        docs: Documents of a run on which scores depend, for each query that has scores,
+            queries ascending.
+        most_runs: Largest number of runs of a kept chunk, if few runs take long; or
+            None.
     """
 
     members: Sequence[Member]
@@ -72,7 +73,7 @@ class Batch(ABC):
         """
 
     def tiles(self, rankings: "Rankings") -> Sequence["TileBatch"]:
-        """Work that `score` hands to the pipeline of tiles, for a dry run to count."""
+        """Tiles that `score` computes, for a dry run to count."""
         del rankings
         return ()
 

@@ -16,9 +16,9 @@ from pgcjax.kernels import ABSENT
 from pgcjax.measures.preference import OfPreferences
 
 LOW, HIGH = -1, 1
-_BEAM = 3  # sets from which a search goes on, and fewer of large queries
+_BEAM = 3  # sets from which a search goes on; fewer for large queries
 _BEAM_WORK = 1e7
-_ROUNDING = 1e-9  # of a sum of weights that is 0
+_ROUNDING = 1e-9  # rounding error of a sum of weights that is 0
 _AT_ONCE = 2**20  # sets in memory
 
 Sets = Int[np.ndarray, "sets changes"]
@@ -28,13 +28,13 @@ Sets = Int[np.ndarray, "sets changes"]
 class ChangedVotes(NamedTuple):
     """Votes of a query that count, before and after changes of judgments.
 
-    Judgments that say the same are one change, which can be made several times.
+    Equal judgments share one change, which can be made several times.
 
     Attributes:
-        counts: how often each vote counts as it is.
-        times: how often each change can be made.
-        fewer: the vote that counts once less, by change and time.
-        more: the one that counts once more; None if judgments are removed.
+        counts: Count of each vote before changes.
+        times: How often each change can be made.
+        fewer: Vote that counts once less, by change and time.
+        more: Vote that counts once more; None if judgments are removed.
     """
 
     counts: Int[np.ndarray, " votes"]
@@ -56,13 +56,13 @@ class ChangedVotes(NamedTuple):
 
 
 class ChangedQuery:
-    """Differences of two runs on a query, by which judgments are changed.
+    """Differences of two runs on a query, by set of changed judgments.
 
     Attributes:
-        votes: of the query.
-        times: how often each change can be made.
-        size: number of documents.
-        difference: of the two scores as they are.
+        votes: Votes of the query.
+        times: How often each change can be made.
+        size: Number of documents.
+        difference: Difference of the two scores before changes.
     """
 
     def __init__(
@@ -75,10 +75,10 @@ class ChangedQuery:
         """Lay out two runs.
 
         Args:
-            graphs: of the query alone.
-            query: its name.
-            votes: its votes.
-            rankings: the documents of the two runs, best first.
+            graphs: Graphs of only this query.
+            query: Name of the query.
+            votes: Votes of the query.
+            rankings: Documents of the two runs, best first.
         """
         self._graphs, self.votes, self.times = graphs, votes, votes.times
         (docs,), tensors = graphs.member.tensors.docs.values(), graphs.member.tensors
@@ -87,7 +87,7 @@ class ChangedQuery:
         weights = np.asarray(tensors.weights)
         ranks = [_ranks(docs, ranking) for ranking in rankings]
         sums = [weights[np.minimum(rank, len(weights) - 1)].sum() for rank in ranks]
-        # Of a graph of one document, by which a normalised score is the largest.
+        # From a graph of one document, which has the largest normalised score.
         self._most = np.minimum(1, tensors.finish(np.array(sums), np.ones(2, int)))
         self.difference = float(self.differences(np.zeros((1, 0), int))[0])
 
@@ -120,7 +120,7 @@ class ChangedShares:
         pairs: Any,
         rankings: list[list[str]],
     ):
-        """Compute sums of two runs, and what changes of pairs (better, worse) take."""
+        """Compute sums of two runs, and what each change (better, worse) subtracts."""
         measure, tensors = cast(OfPreferences, member.measure), member.tensors
         docs, judged = tensors.docs[query], tensors.arrays[query]
         self.votes, self.times, self.size = votes, votes.times, len(docs)
@@ -154,11 +154,11 @@ class ChangedShares:
         return score[0] - score[1]
 
     def reach(self, changes: int) -> tuple[float, float]:
-        """Bound the differences that so many changes can make.
+        """Bound the differences that a number of changes can make.
 
         Changes that take a from the numerator and c from the denominator d of a score s
-        lower it by (a - s c) / (d - c): a sum over changes, but for the c in d - c, of
-        which the smallest and the largest are known.
+        lower it by (a - s c) / (d - c). This is a sum over changes, except for d - c,
+        whose smallest and largest values are known.
         """
         fall, rise = (self._most(*runs, changes) for runs in ((0, 1), (1, 0)))
         return self.difference - fall, self.difference + rise
@@ -183,12 +183,12 @@ class ChangedShares:
 
 
 class Relaxation(NamedTuple):
-    """A sum over queries of slope d + bend d², whose rise overturns what is asked.
+    """A sum over queries of slope d + bend d², whose rise overturns a conclusion.
 
     Attributes:
-        slope: of the difference d of a query.
-        bend: of its square.
-        need: how far the sum has to rise.
+        slope: Coefficient of the difference d of a query.
+        bend: Coefficient of d².
+        need: How far the sum has to rise.
     """
 
     slope: float
@@ -212,16 +212,16 @@ class ChangedScores:
     """Largest difference by changes of a query: found, and an upper bound.
 
     Attributes:
-        query: the query.
-        extremes: by number of changes, the lowest and the highest difference that was
-            found, each with its set of changes.
-        most: how many changes can be made.
-        exact: up to how many changes all sets were scored.
-        work: what scoring has cost so far: sets times the square of documents.
+        query: Query with its changes.
+        extremes: Lowest and highest difference that was found, by number of changes,
+            each with its set of changes.
+        most: Number of changes that can be made.
+        exact: Number of changes up to which all sets were scored.
+        work: Work of scoring so far: sets times the square of documents.
     """
 
     def __init__(self, query: ChangedQuery | ChangedShares, remain: int = 0):
-        """Take a query, and how many judgments are left as they are, at least."""
+        """Take a query, and the least number of judgments that remain unchanged."""
         self.query, self.exact, self.work = query, 0, 0
         start = query.difference, np.zeros(0, int)
         self.extremes = [(start, start)]
@@ -274,11 +274,11 @@ class ChangedScores:
         self.exact = level
 
     def chain(self, side: int, level: int) -> tuple[float, np.ndarray]:
-        """Return the greedy set of so many changes, and its difference.
+        """Return the greedy set of `level` changes, and its difference.
 
-        To the greedy set of one change less, the best change was added. The search goes
-        on from it, and from the best sets that were found beside it. The difference is
-        infinite if there are not so many changes.
+        It adds the best change to the greedy set of one change less. The search goes on
+        from it, and from the best other sets that were found. The difference is
+        infinite if fewer changes can be made.
         """
         beams, times = self._beams[side], self.query.times
         while len(beams) <= min(level, self.most):
@@ -296,9 +296,9 @@ class ChangedScores:
         return beams[level][0], beams[level][1][0]
 
     def gains(self, by: Relaxation, most: int, proven: bool) -> np.ndarray:
-        """Return by how much 0, 1, … changes raise a sum: what was found, or a bound.
+        """Return by how much 0, 1, … changes raise a sum: found values, or bounds.
 
-        A bound is of all sets up to `exact` changes, then of any judgments at all.
+        Up to `exact` changes a bound covers all sets, beyond them any judgments.
         """
         start, out = by.value(self.query.difference), []
         levels = most if proven else min(most, len(self.extremes) - 1)
@@ -310,7 +310,7 @@ class ChangedScores:
         return np.maximum.accumulate(np.maximum(out, 0))
 
     def reach(self, changes: int) -> tuple[float, float]:
-        """Bound the differences that so many changes can make."""
+        """Bound the differences that a number of changes can make."""
         while len(self._reach) <= changes:
             self._reach.append(self.query.reach(len(self._reach)))
         return self._reach[changes]

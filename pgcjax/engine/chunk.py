@@ -15,10 +15,10 @@ class Chunk:
     """Scores of whole runs.
 
     Attributes:
-        run_ids: the runs.
-        query_ids: queries that any of them answers, judged or not.
-        has: which run answers which judged query.
-        parts: scores by each batch, for its own queries.
+        run_ids: Runs.
+        query_ids: Queries that any of the runs answers, judged or not.
+        has: Whether each run answers each judged query.
+        parts: Scores by each batch, for the queries of the batch.
     """
 
     run_ids: list[str]
@@ -45,7 +45,7 @@ class Chunk:
 
     @classmethod
     def of(cls, arrays: Mapping[str, np.ndarray]) -> "Chunk":
-        """Read what `arrays` gave.
+        """Read the result of `arrays`.
 
         Raises:
             KeyError: an array is missing.
@@ -61,8 +61,8 @@ class KeptChunk:
     """A chunk on disk.
 
     Attributes:
-        run_ids: the runs.
-        read: gives the arrays of the chunk, which stay on disk.
+        run_ids: Runs.
+        read: Function that returns the arrays of the chunk, which stay on disk.
     """
 
     run_ids: list[str]
@@ -84,7 +84,7 @@ def check_differ(chunks: Sequence[Chunk | KeptChunk]) -> None:
     """Refuse a run that is in two chunks.
 
     Raises:
-        DataError: there is one.
+        DataError: a run is in two chunks.
     """
     counts = Counter(run for chunk in chunks for run in chunk.run_ids)
     if counts.total() > len(counts):

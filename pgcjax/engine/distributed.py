@@ -25,18 +25,17 @@ def start(launcher: str, timeout: float = 30.0) -> Processes:
     """Join the processes of a job, before JAX is used.
 
     Args:
-        launcher: `auto`, where JAX finds the others by itself (SLURM, Open MPI,
-            Kubernetes, Cloud TPU), or `I/N@HOST:PORT`: this is the I-th of N (from 1),
-            and the first one listens at HOST:PORT.
-        timeout: seconds to wait for the others, and of silence after which one of them
-            is given up.
+        launcher: `auto`, where JAX finds the other processes (SLURM, Open MPI,
+            Kubernetes, Cloud TPU), or `I/N@HOST:PORT`: this is process I of N (from 1),
+            and the first process listens at HOST:PORT.
+        timeout: Seconds to wait for the other processes, and seconds of silence after
+            which a process counts as gone.
 
     Returns:
-        What `evaluate` takes as `distributed`: a context manager, which parts from the
-        others at its end.
+        `processes` of `Job`: a context manager, which leaves the job at its end.
 
     Raises:
-        UsageError: an argument is wrong, or the others are not there in time.
+        UsageError: an argument is wrong, or a process does not join in time.
     """
     if not 0 < timeout < float("inf"):
         raise UsageError(
@@ -72,13 +71,13 @@ def gather(
     """Compute this process's share, and return the whole in every process.
 
     Args:
-        processes: of the job; None if it is alone.
-        work: gives the chunks of the share.
-        tally: which `work` fills.
-        apart: whether chunks stay where they are; else they are in memory then.
+        processes: Processes of the job; None if there is only one.
+        work: Function that returns the chunks of the share.
+        tally: Tally that `work` fills.
+        apart: whether chunks stay with their process; else all are loaded into memory.
 
     Returns:
-        The chunks, which are of the share if `apart`; and the tally of all runs.
+        All chunks, or those of the share if `apart`; and the tally of all runs.
 
     Raises:
         PgcjaxError: a share failed, in every process, or a process is gone.
@@ -104,7 +103,7 @@ def gather(
 
 
 def total(processes: Processes | None, work: Callable[[], int]) -> int:
-    """Count something in every process, and give all of them the sum.
+    """Count something in every process, and return the sum in all of them.
 
     Raises:
         PgcjaxError: a count failed, in every process, or a process is gone.
@@ -204,7 +203,7 @@ def _listen(host: str, port: int, count: int, end: float) -> list[Peer]:
                     peer.send(FAILED, text.encode())
                     peer.socket.close()
                 raise TimeoutError(text) from None
-            # Whoever else comes by is sent away.
+            # Connections that are not from this job are refused.
             connection.settimeout(1.0)
             hello = b""
             with suppress(OSError):
@@ -228,9 +227,9 @@ def _listen(host: str, port: int, count: int, end: float) -> list[Peer]:
 
 
 def _server(host: str, port: int) -> socket.socket:
-    """Listen on this machine alone, if the others are there; else to every network.
+    """Listen on this machine alone if all processes are on it, else on every network.
 
-    What a machine calls itself may be an address that no other can reach.
+    The address of a machine's own name may be unreachable for other machines.
     """
     try:
         if host in ("localhost", "127.0.0.1", "::1"):

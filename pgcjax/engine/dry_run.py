@@ -20,12 +20,12 @@ class Estimate:
     """Size of a job: input to read, and scores to compute.
 
     Attributes:
-        runs: number of runs, about.
-        units: files, or blocks of packed runs.
-        found: judged documents of a run, about.
-        per_run: scores of a run.
-        batches: what is computed of each chunk, as if all runs were like the first.
-        limits: of memory.
+        runs: Approximate number of runs.
+        units: Number of files, or of blocks of packed runs.
+        found: Approximate number of judged documents of a run.
+        per_run: Number of scores of a run.
+        batches: Tiles of each chunk, as if all runs were like the first.
+        limits: Limits of memory.
     """
 
     runs: int
@@ -89,9 +89,9 @@ def estimate(
     memory: str | int | None = None,
     **judgments: Any,
 ) -> Estimate:
-    """Estimate a job. Arguments, and what is raised: as of `evaluate`.
+    """Estimate a job. For arguments and errors see `evaluate`.
 
-    Of runs, the first file or block is read, and stands for all.
+    Only the first file or block of the runs is read; it represents all.
     """
     limits = plan.MemoryLimits(memory_limit(memory))
     with reading(memory=memory):

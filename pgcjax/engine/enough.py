@@ -36,22 +36,22 @@ def enough(
 ) -> Stability:
     """Compute how well fewer judgments preserve the order of the runs.
 
-    For each share, so many judgments of each query are drawn without replacement, again
-    and again; each draw gives another mean of each run.
+    Each share of the judgments of every query is drawn repeatedly, without replacement;
+    each draw gives another mean of each run.
 
     Args:
-        runs: what `read_runs` takes or returns.
-        preferences: the judgments.
-        qrels: grades, which stay as they are, for `PGC(graph=combined)`.
-        measures: PGC of preferences, of one or several settings.
-        shares: of the judgments, above 0 and below 1.
-        replicates: how often each share is drawn.
-        seed: of the random numbers, 0 or more.
-        top: how many runs are the best, for the overlap.
-        order: of documents in a run: `trec`, `clarke` or `rank`.
-        missing: as of `evaluate`.
-        memory: bytes that runs in work, or a file, may take, or a size such as `2GB`.
-        journal: folder for finished work, with which the same call goes on.
+        runs: Input or result of `read_runs`.
+        preferences: Judgments to draw from.
+        qrels: Grades, which are not drawn, for `PGC(graph=combined)`.
+        measures: PGC of preferences, with one or several settings.
+        shares: Shares of the judgments, above 0 and below 1.
+        replicates: Number of draws of each share.
+        seed: Seed of the draws, 0 or more.
+        top: Number of best runs, for the overlap.
+        order: Order of documents in a run: `trec`, `clarke` or `rank`.
+        missing: see `evaluate`.
+        memory: Bytes that runs in work, or a file, may take, or a size such as `2GB`.
+        journal: Folder for finished work, from which the same call resumes.
         progress: called with `(stage, done, total)`.
 
     Raises:
@@ -80,7 +80,7 @@ def enough(
 
 
 def _count_judgments(votes: QueryVotes, share: float) -> int:
-    """Count the judgments of all queries of which a share is kept."""
+    """Count the judgments that a share keeps, over all queries."""
     return sum(kept_judgments(votes, share, query) for query in votes.rows)
 
 

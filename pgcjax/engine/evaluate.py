@@ -1,4 +1,4 @@
-"""Tables × measures → scores: the door to the engine, and the table that leaves it."""
+"""Tables × measures → scores: the entry to the engine, and the table of results."""
 
 from __future__ import annotations
 
@@ -65,22 +65,22 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
     job: Job | None = None,
     **others: Never,
 ) -> Scores:
-    """Score runs against judgments of any kind; `read_...` says what each may be.
+    """Score runs against judgments of any kind; `read_...` describes their formats.
 
     Args:
-        runs: what `read_runs` takes or returns, or what `read_grids` returns.
-        preferences: for PGC and the measures of preferences.
-        qrels: grades, for Compat and graded measures.
-        intent_qrels: grades per intent, for measures of diversity.
-        intents: their probabilities and kinds.
-        context: grades of documents after others.
+        runs: Input or result of `read_runs`, or result of `read_grids`.
+        preferences: Preferences, for PGC and the measures of preferences.
+        qrels: Grades, for Compat and graded measures.
+        intent_qrels: Grades per intent, for measures of diversity.
+        intents: Probabilities and kinds of the intents.
+        context: Grades of documents after other documents.
         measures: such as `["PGC", "nDCG@10"]`, `official`, `all`; else PGC and Compat.
-        order: of documents in a run: `trec`, `clarke` or `rank`.
-        float32: whether scores of runs are rounded to it, as trec_eval up to 9 does.
-        missing: judged queries that a run lacks: `zero` (score 0), `skip` or `error`.
-        verify: share of scores that twins recompute, with means (VerificationError).
-        means_only: whether to keep means of runs alone, as scores of the query `all`.
-        job: memory, journal, part, processes and progress.
+        order: Order of documents in a run: `trec`, `clarke` or `rank`.
+        float32: whether to round the runs' scores to it, as trec_eval up to 9 does.
+        missing: Judged queries that a run lacks: `zero` (score 0), `skip` or `error`.
+        verify: Share of scores that twins recompute, with means (VerificationError).
+        means_only: whether to keep only means of runs, as scores of the query `all`.
+        job: Memory, journal, part, processes and progress.
     """
     refuse_arguments("evaluate", others, _INSTEAD)
     if means_only and verify:
@@ -99,10 +99,10 @@ class ScoringTask(NamedTuple):
     """Runs, judgments and measures to score.
 
     Attributes:
-        runs: which runs.
-        request: by which measures and judgments.
-        job: how.
-        limits: what may be in memory.
+        runs: Runs to score.
+        request: Measures and judgments.
+        job: Settings of the job.
+        limits: Limits of memory.
     """
 
     runs: Runs
@@ -115,11 +115,11 @@ class Scored(NamedTuple):
     """Results of a job.
 
     Attributes:
-        scores: of all runs.
-        run_ids: the runs, ascending; this and what follows only if all was asked for.
+        scores: Scores of all runs.
+        run_ids: Runs, ascending; this and the next attributes are empty unless `whole`.
         by_measure: see `scored.by_measure`.
-        more: what further batches gave.
-        query_ids: queries that any run has, judged or not.
+        more: Results of further batches.
+        query_ids: Queries that any run has, judged or not.
     """
 
     scores: Scores
@@ -138,7 +138,7 @@ def scoring_task(
     missing: str,
     job: Job | None,
 ) -> ScoringTask:
-    """Open runs, and read judgments for measures; arguments are as of `evaluate`."""
+    """Open runs, and read judgments for measures; for arguments see `evaluate`."""
     job = Job() if job is None else job
     if not isinstance(job, Job):
         raise UsageError(f"job={job!r}: expected a pgcjax.Job")
@@ -164,16 +164,16 @@ def score(
     """Score runs in a job.
 
     Args:
-        task: is asked.
-        settings: what scores depend on, beside that; it becomes metadata.
-        more: batches of other judgments, in the same reading of the runs.
-        verify: as of `evaluate`.
-        means_only: likewise.
-        whole: whether all scores are to be in memory, and what `more` gave.
-        identity: what finished work depends on, beside metadata.
+        task: Runs, judgments and measures.
+        settings: Further settings on which scores depend; they become metadata.
+        more: Batches of other judgments, scored in the same reading of the runs.
+        verify: see `evaluate`.
+        means_only: see `evaluate`.
+        whole: whether to keep all scores, and the results of `more`, in memory.
+        identity: Further values, beside metadata, on which finished work depends.
 
     Raises:
-        DataError: the data cannot be scored. VerificationError: as of `evaluate`.
+        DataError: the data cannot be scored. VerificationError: see `evaluate`.
     """
     processes = task.job.processes
     task = _share(task, processes) if processes else task
@@ -212,7 +212,7 @@ def score(
 
 
 def _share(task: ScoringTask, processes: Processes) -> ScoringTask:
-    """Take the runs of this process, whose work stops when another one has failed."""
+    """Take the runs of this process, whose work stops if another process fails."""
     progress = task.job.progress
 
     def update(stage: str, done: int, total: int) -> None:
@@ -231,7 +231,7 @@ def _work(
     identity: Mapping[str, str],
     options: dict[str, Any],
 ) -> list[Chunk | KeptChunk]:
-    """Score runs, and keep finished work in the journal, by what it depends on."""
+    """Score runs, and keep finished work in the journal, keyed by its dependencies."""
     runs, request, job, limits = task
     finished = None
     if job.journal:
@@ -245,7 +245,7 @@ def _work(
 
 
 def _notes(task: ScoringTask, tally: RunTally) -> tuple[str, ...]:
-    """List notes of runs, judgments and scores; warn of what lowers these.
+    """List notes of runs, judgments and scores; warn of causes of low scores.
 
     Raises:
         DataError: runs and judgments share no query; the journal is removed.
@@ -254,7 +254,7 @@ def _notes(task: ScoringTask, tally: RunTally) -> tuple[str, ...]:
     try:
         notes = tell(request.members, tally, request.missing)
     except DataError:
-        if journal:  # nothing to go on with
+        if journal:  # it has no work to resume
             remove(journal)
         raise
     of_tensors = (getattr(member.tensors, "notes", ()) for member in request.members)
@@ -263,11 +263,11 @@ def _notes(task: ScoringTask, tally: RunTally) -> tuple[str, ...]:
 
 
 def _described(task: ScoringTask, settings: dict[str, Any]) -> dict[str, Any]:
-    """Describe what scores depend on.
+    """Describe the data and settings on which scores depend.
 
     Args:
-        task: what is asked.
-        settings: what scores depend on, beside that.
+        task: Runs, judgments and measures.
+        settings: Further settings on which scores depend.
     """
     request = task.request
     rounded = {"float32": True} if task.runs.options.float32 else {}

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from pgcjax.measures.measure import Case
     from pgcjax.tensors.rankings import Rankings
 
-_PLAIN = 12  # documents, of which the twin looks at all sets
+_PLAIN = 12  # documents up to which the twin looks at all sets
 
 
 class ExactBatch(Batch):
-    """Exact PGC: by optimal orders or, of queries with too many, by the peel."""
+    """Exact PGC: by optimal orders or, for queries with too many, by the peel."""
 
     def __init__(self, member: Member, setting: BatchSetting):
         """Remember the measure: orders are looked for when runs are there."""
@@ -64,10 +64,10 @@ class ExactBatch(Batch):
         return [PeelTiles(graphs, rankings, self._tensors.weights)]
 
     def recompute(self, place: int, case: "Case") -> float:
-        """Score one run and query again: of many documents, along the optimal orders.
+        """Score one run and query again: for many documents, along the optimal orders.
 
-        Where there are too many sets of documents for plain Python to look at, those of
-        the search are taken from it, and what they contradict is counted again.
+        If there are too many sets of documents for plain Python, the twin takes the
+        sets of the search, and counts again the votes that they contradict.
         """
         orders = self._tensors.orders().get(case.query_id)
         if orders is None:
@@ -104,10 +104,10 @@ class ExactTiles(TileBatch):
         """Look documents up.
 
         Args:
-            batch: remembers what the largest chunk took.
-            lattices: of each query.
-            tensors: weights of ranks, and the kinds of documents.
-            rankings: the runs.
+            batch: Batch, which remembers the sizes of the largest chunk.
+            lattices: Lattice of each query.
+            tensors: Weights of ranks, and the kinds of documents.
+            rankings: Rankings of the runs.
         """
         self._lattices, self._farthest = list(lattices.values()), tensors.farthest
         orders = tensors.orders()
@@ -168,15 +168,15 @@ def optimal_sets(
 ) -> list[list[str]] | None:
     """List the first documents, of each number, that optimal orders begin with.
 
-    Documents of one kind are interchangeable: they are taken as the run has them.
+    Documents of one kind are interchangeable: they have the order of the run.
 
     Args:
-        tensors: of the measure; the query has optimal orders.
-        query: its name.
-        run: the documents of the run, best first.
+        tensors: Tensors of the measure; the query has optimal orders.
+        query: Name of the query.
+        run: Documents of the run, best first.
 
     Returns:
-        The sets; None where plain Python may look at all of them.
+        The sets; None if plain Python can look at all of them.
     """
     docs, orders = tensors.docs[query], tensors.orders()[query]
     if len(docs) <= _PLAIN or orders is None:
@@ -202,8 +202,8 @@ def exact_program(words: int, farthest: bool) -> QueryProgram:
     """Program of the nearest, or farthest, of all optimal orders.
 
     Args:
-        words: that hold a bit for each document.
-        farthest: whether the farthest order is wanted.
+        words: Number of words that hold a bit for each document.
+        farthest: whether to take the farthest order.
     """
     n = WORD * words
 

@@ -1,7 +1,7 @@
 """Scores and differences explained: by documents, queries, and judgments.
 
-All scores here, also of parts and of runs with a document moved, are those of the
-engine's batches; that the parts sum to the score is checked each time.
+The engine's batches compute all scores here, also those of parts and of runs with a
+moved document. Each time, a check confirms that the parts sum to the score.
 """
 
 from __future__ import annotations
@@ -60,27 +60,27 @@ def explain(
     """Explain a score, or the difference of two runs, by its parts.
 
     Args:
-        runs: what `read_runs` takes or returns.
-        query: the query; all, and what each loses, if None.
-        run_id: the run; it may be left out where there is one.
-        other: a run that it is compared with: its name, or what `read_runs` takes.
-        preferences: of judges; these and the other judgments are as of `evaluate`.
-        qrels: grades.
-        intent_qrels: grades per intent.
-        intents: as of `evaluate`.
-        context: likewise.
-        measure: by default PGC, or Compat of grades alone; `RBO` compares two runs.
-        order: of documents in a run: `trec`, `clarke` or `rank`.
-        float32: as of `evaluate`.
-        topics: what queries ask, as of `read_topics`, for a column of the table.
-        texts: what documents say, as of `read_texts`.
+        runs: Input or result of `read_runs`.
+        query: Query to explain; None explains the mean by the loss of each query.
+        run_id: Run to explain; optional with a single run.
+        other: Run to compare it with: its name, or input of `read_runs`.
+        preferences: Preferences; see `evaluate` for these and the other judgments.
+        qrels: Grades.
+        intent_qrels: Grades per intent.
+        intents: see `evaluate`.
+        context: see `evaluate`.
+        measure: PGC by default, or Compat with only grades; `RBO` compares two runs.
+        order: Order of documents in a run: `trec`, `clarke` or `rank`.
+        float32: see `evaluate`.
+        topics: Texts of queries, for `read_topics`: a note, or a column of the table.
+        texts: Texts of documents, for `read_texts`: a column of the table.
         progress: called with `(stage, done, total)`.
 
     Returns:
-        An `Explanation`, or a `Difference` where another run is named.
+        An `Explanation`, or a `Difference` if another run is named.
 
     Raises:
-        UsageError: there is no such run or query, or the measure cannot be taken apart.
+        UsageError: the run or query is unknown, or the measure cannot be taken apart.
         DataError: data are malformed.
     """
     judgments = {"preferences": preferences, "qrels": qrels, "context": context}
@@ -104,7 +104,7 @@ def _worded(
     texts: Any,
     progress: Progress | None,
 ) -> Explanation | Difference:
-    """Add what the query asks as a note, and what documents say as a column."""
+    """Add the text of the query as a note, and texts of documents as a column."""
     if topics is not None and (query := result.query_id):
         asked = read_topics(topics, only=[query]).get(query, "")
         result = replace(result, notes=(*result.notes, f"{query}: {asked}"))
@@ -124,7 +124,7 @@ def explain_scores(
     """Explain scores by the runs and judgments that they remember: `Scores.explain`.
 
     Raises:
-        UsageError: some are missing. DataError: they are not those that were scored.
+        UsageError: runs or judgments are missing. DataError: they have changed since.
     """
     given = scores.remembered()
     runs, about = given.pop("runs", None), scores.metadata
@@ -155,10 +155,10 @@ def explain_scores(
 
 
 def _check_scores(result: Explanation | Difference, scores: pd.DataFrame) -> None:
-    """Refuse runs that are not those which were scored.
+    """Refuse runs that differ from the scored ones.
 
     Raises:
-        DataError: what is explained is not in the scores.
+        DataError: an explained score is not among the scores.
     """
     expected = scores.loc[result.run_id]
     if isinstance(result, Difference):
@@ -189,7 +189,7 @@ def _explain_rbo(
     measure: str,
     order: str,
 ) -> Explanation:
-    """Take RBO of two rankings apart, the other one in the place of an ideal one.
+    """Take RBO of two rankings apart; the other run replaces the ideal ranking.
 
     Ties are broken by the order of the runs, and RBO is extrapolated.
     """
@@ -250,13 +250,13 @@ def _of_query(runs: Runs, query: str, order: str) -> dict[str, list[str]]:
 def _chosen(
     read: Callable[[Any], list[str]], runs: Any, run_id: str | None, other: Any
 ) -> tuple[str, str | None]:
-    """Read runs, and name the one that is asked for and the other one, if any.
+    """Read runs; return the names of the run to explain and of the other, if any.
 
     Args:
-        read: reads a source of runs, and returns their names.
-        runs: the first source.
-        run_id: the run; None if it is the only one.
-        other: a run of this source, by its name, or the source of another one.
+        read: Function that reads a source of runs and returns their names.
+        runs: First source.
+        run_id: Run to explain; None takes the only one.
+        other: Name of a run of this source, or source of another run.
     """
     names = read(runs)
     if other is not None and not (isinstance(other, str) and other in names):
@@ -276,7 +276,7 @@ def _only(names: Sequence[str]) -> str:
     """Return the name of the one run.
 
     Raises:
-        UsageError: there are several, or none.
+        UsageError: there are several runs, or none.
     """
     if len(names) != 1:
         raise UsageError(f"name one of {len(names)} runs: {listed(names, 8)}")

@@ -54,7 +54,7 @@ class Explainer:
 
     Attributes:
         measure: by which runs are scored.
-        order: of documents in a run.
+        order: Order of documents in a run.
         query_ids: the judged queries, ascending.
         request: the judgments, and the measure.
         member: the measure, with its tensors.
@@ -72,7 +72,7 @@ class Explainer:
         Args:
             judgments: by the names that `evaluate` gives them; None is nothing.
             measure: one; PGC of preferences, Compat of grades alone, if None.
-            order: of documents in a run: `trec`, `clarke` or `rank`.
+            order: Order of documents in a run: `trec`, `clarke` or `rank`.
 
         Raises:
             UsageError: the measure cannot be taken apart. DataError: judgments are

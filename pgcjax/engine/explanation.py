@@ -18,12 +18,12 @@ class Explained(Result):
     """Findings about scores that other judgments would change.
 
     Attributes:
-        measure: of the scores.
-        run_id: the run.
-        query_id: the query; "" of all.
-        judgments: those that would change most if they were the other way: query_id,
-            doc_id (which is preferred), other_doc_id, votes, votes_against, judges,
-            change (by one of these votes).
+        measure: Measure of the scores.
+        run_id: Run that is explained.
+        query_id: Query that is explained; "" for all queries.
+        judgments: Judgments whose reversal would change most: query_id, doc_id
+            (preferred), other_doc_id, votes, votes_against, judges, change (by the
+            reversal of one of these votes).
     """
 
     measure: str
@@ -38,25 +38,25 @@ class Explanation(Explained):
     """The score of a run for a query, taken apart; or its mean, by queries.
 
     Attributes:
-        table: of a query, a row for each document that the run retrieved or the ideal
-            ranking has, by rank: doc_id; rank and ideal_rank, from 1, empty where it
-            has none; rule (of the peel's step that placed it; "" without one); adds (to
-            the score: these sum to it); ideal_adds (to the score of the ideal ranking);
-            moved (how the score would change if the run ranked the document where the
-            ideal ranking does). Of all queries: query_id, score, ideal_score, loss, the
-            largest loss first.
-        score: of the run.
-        ideal: the ideal ranking nearest to the run, best first; of graded measures
-            the documents above grade 0 by grade, ties as the run has them.
-        steps: of the peel: step; doc_id; ideal_rank; rule; decided_by (`alone` where no
-            other document fitted the rule; else `run`, or `doc id` of documents that
-            the run lacks); candidates (all that fitted).
-        votes: who prefers which document: doc_id, other_doc_id, votes (for doc_id),
-            votes_against, judges (how often each, if not once), conflicts (those of
-            them that also voted the other way, and when this way last), first_time and
-            last_time (of all, in UTC, if votes have times), kept (whether the ideal
-            ranking has doc_id above).
-        depths: what each depth adds: depth, overlap (of measures of overlap), adds.
+        table: For a query, a row for each document of the run or the ideal ranking, by
+            rank: doc_id; rank and ideal_rank, from 1, else empty; rule (of the peel's
+            step that placed it, else ""); adds (to the score, which is their sum);
+            ideal_adds (to the score of the ideal ranking); moved (change of the score
+            if the run ranked the document as the ideal ranking does). For all queries:
+            query_id, score, ideal_score, loss, the largest loss first.
+        score: Score of the run.
+        ideal: Ideal ranking nearest to the run, best first; for graded measures, the
+            documents above grade 0 by grade, ties in the order of the run.
+        steps: Steps of the peel: step; doc_id; ideal_rank; rule; decided_by (`alone` if
+            no other document fitted the rule; else `run`, or `doc id` for documents
+            that the run lacks); candidates (all documents that fitted).
+        votes: Votes on pairs: doc_id, other_doc_id, votes (for doc_id), votes_against,
+            judges (with their number of votes, unless 1), conflicts (judges who also
+            voted the other way, with the time of their last vote this way), first_time
+            and last_time (of all votes, in UTC, if votes have times), kept (whether the
+            ideal ranking has doc_id above).
+        depths: Contribution of each depth: depth, overlap (for measures of overlap),
+            adds.
     """
 
     score: float
@@ -72,14 +72,14 @@ class Difference(Explained):
     """Sources of the difference of two runs: documents, or queries.
 
     Attributes:
-        table: largest differences first. Of a query, a row for each document: doc_id,
-            rank, other_rank, ideal_rank, other_ideal_rank, adds, other_adds,
-            difference (these sum to that of the scores). Of all queries, a row for
-            each: query_id, score, other_score, difference.
-        other: the run that `run_id` is compared with.
-        difference: of the scores, or of their means over queries.
-        decisive: the fewest queries without which the order of the two runs would be
-            the other one, the largest differences first; empty if there are none.
+        table: Rows, the largest differences first. For a query, a row for each
+            document: doc_id, rank, other_rank, ideal_rank, other_ideal_rank, adds,
+            other_adds, difference (these sum to the difference of the scores). For all
+            queries, a row for each: query_id, score, other_score, difference.
+        other: Run that `run_id` is compared with.
+        difference: Difference of the scores, or of their means over queries.
+        decisive: Fewest queries without which the order of the two runs would reverse,
+            the largest differences first; empty if there are none.
     """
 
     other: str

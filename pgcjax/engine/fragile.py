@@ -1,22 +1,22 @@
 """The fewest judgments that overturn an order of runs, between two bounds.
 
-A judgment is of one query, so the sum of differences falls by what changed judgments
-make of each query. *Found*: sets of judgments per query, all single ones and then those
-of a greedy search, are put together by dynamic programming; the judgments are changed,
-and the engine must score the runs as the search did. *Proven*: let U(k) bound what k
-changes of a query gain. (1) For k up to `exact`, all sets were scored: U is the best.
-(2) Beyond, `reach` bounds the difference: a score by PGC is at most that of the run's
-own order as the ideal one; for ratios of sums see `ChangedShares`. (3) Any c changes
-gain at most the largest sum of U(k) with k's that add up to c, which is what the
-programme computes; where it is below what is needed, no c changes overturn the order.
-Sets are scored where a relaxed solution leans on (2), until bounds meet or the work is
-spent.
+A judgment belongs to one query, so the sum of differences falls by the gains of changed
+judgments within queries. *Upper bound*: the search scores sets of judgments of each
+query, first all single ones, then those of a greedy search. Dynamic programming joins
+them. Judgments are then changed, and the engine must score as the search did.
+*Lower bound*: let U(k) bound the gain of k changes of a query. (1) For k up to `exact`,
+all sets were scored, and U is the best gain. (2) Beyond, `reach` bounds the difference:
+a PGC score is at most that of the run's own order as the ideal one; for ratios of sums
+see `ChangedShares`. (3) Any c changes gain at most the largest sum of U(k) with k's
+that add up to c, which dynamic programming computes. If it is less than needed, no c
+changes overturn the order. Where a relaxed solution depends on (2), sets are scored,
+until the bounds meet or the work is spent.
 
-Whether a difference is significant by a paired t test is no sum: it is not, if s1 <
-sqrt(κ s2), s1 the sum of differences d and s2 that of squares. As sqrt(x) is the least
-of (λx + 1/λ) / 2 over λ, a sum of d - λκd²/2 has to fall for each λ: the largest of
-these bounds counts. It becomes significant for some λ: intervals of λ are relaxed, and
-the least of their bounds counts.
+Significance by a paired t test is no sum over queries. With s1 the sum of differences d
+and s2 the sum of their squares, a difference is not significant if s1 < sqrt(κ s2). As
+sqrt(x) is the least of (λx + 1/λ) / 2 over λ, the sum of d - λκd²/2 has to fall for
+each λ, so the largest of these bounds counts. A difference becomes significant for some
+λ: intervals of λ are relaxed, and the least of their bounds counts.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ MOST = 200
 """Changes that are looked for, at most."""
 
 _OTHERS = "; or of ppref, rpref, fpref, wpref, prefs_simp, counts of preferences"
-_NOISE = 1e-12  # of the mean of differences: rounding
+_NOISE = 1e-12  # rounding error of the mean of differences
 _GRID = 9  # relaxations of a test
 
 
@@ -90,20 +90,20 @@ def fragile(
     """Bound the fewest judgments, or queries, whose change overturns an order of runs.
 
     Args:
-        runs: what `read_runs` takes or returns; None: votes on systems, which
-            Bradley and Terry's model orders.
-        preferences: the judgments.
-        qrels: grades, for `PGC(graph=combined)`.
+        runs: Input or result of `read_runs`; None: the preferences are votes on
+            systems, which Bradley and Terry's model orders.
+        preferences: Judgments that may change.
+        qrels: Grades, for `PGC(graph=combined)`.
         measure: PGC of preferences, or ppref, rpref, fpref, wpref, prefs_simp,
-            `prefs_num_prefs_ful(mean=arithmetic)`; any one if queries are left out.
-        run_id: the run, or system, that is ahead; by default the best one.
-        other: the one to overtake it; by default any that is behind.
-        change: `remove` or `reverse` judgments; `queries`: leave queries out.
-        overturn: the `order`, or the `significance` of the difference.
-        alpha: level of the paired t test of significance.
-        prior: standard deviation of strengths, of votes on systems; 2.5 if None.
-        order: of documents in a run: `trec`, `clarke` or `rank`.
-        work: of a pair of runs; see `WORK`.
+            `prefs_num_prefs_ful(mean=arithmetic)`; any measure with `change=queries`.
+        run_id: Run, or system, that is ahead; by default the best one.
+        other: Run, or system, to overtake it; by default any that is behind.
+        change: `remove` or `reverse` judgments, or leave out `queries`.
+        overturn: Overturn the `order`, or the `significance` of the difference.
+        alpha: Level of the paired t test of significance.
+        prior: Standard deviation of the strengths of systems; 2.5 if None.
+        order: Order of documents in a run: `trec`, `clarke` or `rank`.
+        work: Limit of work for a pair of runs; see `WORK`.
         progress: called with `("runs", done, total)`.
 
     Raises:
@@ -135,9 +135,9 @@ class Asked(NamedTuple):
     """Conclusion to overturn.
 
     Attributes:
-        overturned: whether differences, by query, do.
-        relaxations: of this, as sums over queries.
-        every: whether all of these have to be fulfilled, or one alone.
+        overturned: Function of differences by query: whether they overturn it.
+        relaxations: Relaxations of this condition, as sums over queries.
+        every: whether all relaxations have to be fulfilled, or only one.
     """
 
     overturned: Callable[[np.ndarray], bool]
@@ -149,13 +149,13 @@ class ChangedJudgments:
     """Judgments that may be removed or reversed, one by one.
 
     Attributes:
-        explainer: runs and judgments.
+        explainer: Runs and judgments.
         change: one of `CHANGES`.
-        votes: the judgments, with what reversed ones say behind them.
+        votes: Votes of the judgments, followed by those of reversed judgments.
     """
 
     def __init__(self, explainer: Explainer, change: str):
-        """Group judgments that say the same.
+        """Group judgments with equal votes.
 
         Raises:
             UsageError: the measure has no votes, or one row counts as several votes
@@ -172,7 +172,7 @@ class ChangedJudgments:
         if not self._shares:
             self._graphs = VariantGraphs(member, self.votes)
         several = self.votes.judgments[: len(table)] > 1
-        # Of each query, the rows of the judgments of each group, each judgment.
+        # Rows of the judgments of each group, for each query: a row for each judgment.
         self._items = {
             query: [np.repeat(rows, self.votes.judgments[rows]) for rows in groups]
             for query, groups in alike(table).items()
@@ -185,11 +185,11 @@ class ChangedJudgments:
             )
 
     def items(self, query: str) -> list[np.ndarray]:
-        """List the rows of the judgments of each group of a query, each judgment."""
+        """List the rows of each group of a query, with a row for each judgment."""
         return self._items.get(query, [])
 
     def searched(self, runs: Sequence[str], remain: int = 0) -> list[ChangedScores]:
-        """Lay out the queries for two runs; some judgments of each may remain."""
+        """Lay out the queries for two runs; `remain` judgments of each must remain."""
         out = []
         for query in self.explainer.query_ids:
             rankings = [self.explainer.ranking(run, query) for run in runs]
@@ -206,12 +206,12 @@ class ChangedJudgments:
         return out
 
     def _preferred(self, rows: pd.DataFrame) -> np.ndarray:
-        """Return the preferred documents, and the others."""
+        """Return the preferred document and the other document of each row."""
         docs = rows[["doc_id", "other_doc_id"]].to_numpy(object).T
         return np.where(rows["preference"] < 0, docs[::-1], docs)
 
     def _of(self, query: str) -> ChangedVotes:
-        """Find the votes of a query that its changes make count more, or less."""
+        """Find the votes of a query that its changes count once more, or once less."""
         items = self.items(query)
         rows = self.votes.rows.get(query, np.zeros(0, int))
         place = np.zeros(2 * self._count, int)
@@ -236,13 +236,13 @@ class ChangedJudgments:
 
     @property
     def fewest(self) -> int:
-        """Number of judgments, ties too, of the query that has the fewest."""
+        """Number of judgments, with ties, of the query that has the fewest."""
         table = self.votes.table[: self._count]
         number = pd.Series(self.votes.judgments[: self._count])
         return int(number.groupby(table["query_id"].to_numpy()).sum().min())
 
     def table(self, search: Search) -> pd.DataFrame:
-        """List the judgments that were found, those that gain most each first."""
+        """List the judgments that were found, the largest gain per judgment first."""
         queries, parts = self.explainer.query_ids, []
         for name, of, changes in zip(queries, search.queries, search.sets, strict=True):
             rows = self.votes.table.iloc[self.chosen(name, changes)]
@@ -258,7 +258,7 @@ class ChangedJudgments:
         return table.drop(columns="each").reset_index(drop=True)
 
     def check(self, first: str, other: str, search: Search) -> None:
-        """Score the runs by the changed judgments: bit by bit what was found.
+        """Score the runs by the changed judgments; check the search, bit by bit.
 
         Raises:
             VerificationError: they differ.
@@ -268,7 +268,7 @@ class ChangedJudgments:
         expected = pd.Series(d, self.explainer.query_ids)
         new = self.replayed(search).differences(first, other)
         new = new.reindex(expected.index).fillna(0.0)
-        # Sums of weights that are not whole may be added up in another order.
+        # Sums of fractional weights may be added up in another order.
         rounding = TOLERANCE if self._shares else 0
         if ((new - expected).abs() > rounding).any() or not search.question.overturned(
             new.to_numpy()
@@ -292,7 +292,7 @@ def is_ratio(measure: Any, preferences: pd.DataFrame) -> bool:
     """Whether a measure is a ratio of sums over judgments.
 
     Raises:
-        UsageError: judgments stand for others.
+        UsageError: one judgment stands for others.
     """
     none = np.ones(0)
     if not isinstance(measure, OfPreferences) or measure.terms(none, none) is None:
@@ -338,7 +338,7 @@ def asked_significance(d: np.ndarray, alpha: float) -> Asked:
 
 
 def p_value(d: np.ndarray) -> float:
-    """Compute p of a paired t test, both sides; 1 where nothing differs."""
+    """Compute the two-sided p value of a paired t test; 1 if nothing differs."""
     deviation = d.std(ddof=1)
     if deviation <= _NOISE:
         return float(abs(d.mean()) <= _NOISE)
@@ -346,7 +346,7 @@ def p_value(d: np.ndarray) -> float:
 
 
 class Search:
-    """The search for the fewest changes that overturn what is asked of two runs."""
+    """The search for the fewest changes that overturn a conclusion about two runs."""
 
     def __init__(self, queries: list[ChangedScores], question: Asked, most: int):
         """Take queries, and the largest number of changes that is of interest."""
@@ -356,15 +356,15 @@ class Search:
 
     @property
     def work(self) -> float:
-        """Return what scoring has cost so far."""
+        """Return the work of scoring so far."""
         return sum(of.work for of in self.queries)
 
     def bound(self) -> list[int]:
-        """Raise the proven bound; return how a relaxed solution shares changes out."""
+        """Raise the proven bound; return a relaxed solution: the changes per query."""
         limit = self.most if self.count is None else self.count
         bounds, parts = [], []
         for by in self.question.relaxations:
-            need = by.need - _NOISE / 2 * len(self.queries)  # a tie does not do
+            need = by.need - _NOISE / 2 * len(self.queries)  # a tie does not overturn
             made = allocate([q.gains(by, limit, True) for q in self.queries], limit)
             fewest = made.fewest(need)
             bounds.append(limit + 1 if fewest is None else fewest)
@@ -384,7 +384,7 @@ class Search:
         return True
 
     def combine(self) -> list[int]:
-        """Put the best sets of queries together; return how many changes each has."""
+        """Combine the best sets of queries; return how many changes each query has."""
         limit = self.most if self.count is None else self.count - 1
         last = [0] * len(self.queries)
         for by in self.question.relaxations:
@@ -402,7 +402,7 @@ class Search:
         return last
 
     def greedy(self, side: int, work: float = np.inf) -> None:
-        """Make the best single change again and again, until it overturns."""
+        """Add the best single change repeatedly, until the changes overturn."""
         level = [0] * len(self.queries)
         state = [(of.query.difference, np.zeros(0, int)) for of in self.queries]
         after = [of.chain(side, 1) for of in self.queries]
@@ -421,7 +421,7 @@ class Search:
     def run(self, work: float) -> None:
         """Search until both bounds meet, or the work is spent."""
         self.bound()
-        if self.lower > self.most:  # others need fewer, or any judgments are too few
+        if self.lower > self.most:  # another pair needs fewer, or no number suffices
             return
         for of in self.queries:
             if of.most:
@@ -449,7 +449,7 @@ class Search:
                     self.queries[i].chain(side, level)
 
     def _refine(self, work: float) -> bool:
-        """Score all sets of one query on which the proven bound leans."""
+        """Score all sets of one query on which the proven bound depends."""
         parts = self.bound()
         leaning = [
             of
@@ -472,7 +472,7 @@ def _pairs(
     """List the run that is ahead with each that may overtake it, the nearest first.
 
     Raises:
-        UsageError: there is no such run, or two are equal.
+        UsageError: a run is unknown, or the two are equal.
     """
     for name in (run_id, other):
         if name is not None and name not in names:
@@ -496,7 +496,7 @@ def _pairs(
 
 
 def _of_queries(explainer: Explainer, pairs: list[tuple[str, str]]) -> Fragility:
-    """Leave queries out: without the k largest differences the sum is the least."""
+    """Leave queries out: the sum is least without the k largest differences."""
     total = len(explainer.query_ids)
     differences = [explainer.difference(*pair) for pair in pairs]
     differences = [x for x in differences if x.decisive] or differences[:1]
@@ -528,12 +528,12 @@ def _of_judgments(
     work: float,
     progress: Progress | None,
 ) -> Fragility:
-    """Search each pair for fewer changes than those of the pairs before."""
+    """Search each pair for fewer changes than those of the pairs before it."""
     changed = ChangedJudgments(explainer, change)
     most, lower = min(changed.total, MOST), changed.total + 1
     best: tuple[tuple[str, str], Search] | None = None
     for done, pair in enumerate(pairs):
-        # A query without judgments would leave the test.
+        # A query without judgments would drop out of the test.
         queries = changed.searched(pair, int(overturn == OVERTURNED[1]))
         d = np.array([of.query.difference for of in queries])
         if overturn == OVERTURNED[0]:

@@ -29,14 +29,15 @@ class Counts(NamedTuple):
     """Counts of votes on pairs of images of the systems, `[runs, queries]` each.
 
     Attributes:
-        agreed: pairs in a grid whose order they agree with, ...
-        pairs: ... of how many; both by the later image, `[runs, queries, images]`.
-        near_agreed: the same of images at most 2 rows and columns apart.
-        near_pairs: the same.
-        won: pairs with images of other systems that a system's image wins, ...
-        met: ... of how many that were judged.
-        bad: images to which every image of the others is preferred.
-        first: images before each, `ABSENT` if a grid lacks it; by images, too.
+        agreed: Judged pairs in a grid whose order agrees with the votes, by the later
+            image, `[runs, queries, images]`.
+        pairs: All judged pairs in a grid, likewise.
+        near_agreed: `agreed` for images at most 2 rows and columns apart.
+        near_pairs: `pairs` for such images.
+        won: Judged pairs with images of other systems that a system's image wins.
+        met: All judged pairs with images of other systems.
+        bad: Images to which every image of the other systems is preferred.
+        first: Images before each image, `ABSENT` if a grid lacks it; by images, too.
     """
 
     agreed: Int[np.ndarray, "runs queries n"]
@@ -76,7 +77,7 @@ class _Cells(NamedTuple):
 
 
 class GridBatch(Batch):
-    """A measure of image grids. Scores compare a system with all others there are."""
+    """A measure of image grids. Scores compare a system with all other systems."""
 
     def __init__(self, member: Member, setting: BatchSetting):
         """Look the judged images up in the grids of all systems."""
@@ -111,7 +112,7 @@ class GridBatch(Batch):
 def _images_of_others(
     grids: Any, run_ids: Sequence[str]
 ) -> dict[str, Int[np.ndarray, " runs"]]:
-    """Count, of each query, the images that other systems show than each."""
+    """Count, for each query and system, the images that other systems show."""
     by_doc = grids.groupby(["query_id", "doc_id"])["run_id"]
     alone = grids[by_doc.transform("size") == 1]
     alone = alone.groupby(["query_id", "run_id"]).size()
@@ -130,8 +131,8 @@ class GridTiles(TileBatch):
         """Order the images of all systems by distance.
 
         Args:
-            batch: the measure.
-            systems: numbers of those of a chunk.
+            batch: Batch of the measure.
+            systems: Numbers of the systems of a chunk.
         """
         self.tensors, self.budget, self._systems = batch.tensors, batch.budget, systems
         placed = batch.shown.placed(self.tensors.order, shared=self.tensors.shared)
@@ -145,7 +146,7 @@ class GridTiles(TileBatch):
             self.shared = self.tensors.weights
 
     def size(self, query: int) -> Form | None:
-        """Form and padded number of images; of none there is nothing to add up."""
+        """Form and padded number of images; None without images."""
         formed = self._forms[query]
         return formed.form if formed else None
 
@@ -160,7 +161,7 @@ class GridTiles(TileBatch):
         return [PackedQueries(size, queries, arrays)]
 
     def pack_runs(self, queries: Sequence[int], runs: slice, size: Form) -> Any:
-        """Images of each grid by distance, and how many stand before each."""
+        """Images of each grid by distance, and the number of images before each."""
         placed, systems = [self._placed[i] for i in queries], self._systems[runs]
         order = _stacked((p.place[systems] for p in placed), size, -1)
         order = np.where(order < 0, np.arange(size.size, dtype=np.int32), order)
@@ -199,7 +200,7 @@ class PairTiles(GridTiles):
         return Form("pairs", padded_size(len(self._pairs[query].doc_ids)))
 
     def pack_queries(self, queries: Sequence[int], size: Form) -> list[PackedQueries]:
-        """Stack what most votes say."""
+        """Stack the majority votes."""
         pairs = [self._pairs[i] for i in queries]
         square = len(pairs), size.size, size.size
         judged = _Judged(

@@ -35,10 +35,10 @@ class Job:
     """Settings of a job; no score depends on them.
 
     Attributes:
-        memory: bytes that runs in work, or a file, may take, or a size such as `2GB`.
-        journal: folder for finished work, with which the same call goes on.
-        part: `(3, 16)` scores the third of 16 parts of the runs alone, for `merge`.
-        processes: what `engine.distributed.start` returned, in each of the processes.
+        memory: Bytes that runs in work, or a file, may take, or a size such as `2GB`.
+        journal: Folder for finished work, from which the same call resumes.
+        part: `(3, 16)` scores only the third of 16 parts of the runs, for `merge`.
+        processes: Result of `engine.distributed.start`, in each of the processes.
         progress: called with `(stage, done, total)`.
     """
 
@@ -49,7 +49,7 @@ class Job:
     progress: Progress | None = None
 
     def __post_init__(self):
-        """Refuse a part that is none, and processes that are none, by a UsageError."""
+        """Refuse an invalid part, and invalid processes, by a UsageError."""
         match self.part:
             case None:
                 pass
@@ -84,17 +84,17 @@ def run(
     do not depend on how runs are cut into chunks.
 
     Args:
-        runs: the runs.
-        request: what is asked.
-        batches: of the request.
-        limits: what may be in memory.
-        checkpoint: where finished chunks are kept, and read back.
-        sample: takes the rankings that are to be verified, of kept chunks, too.
-        settle: makes of each chunk what is kept of it.
-        seen: is called with each chunk, of kept ones, too, one after the other.
+        runs: Runs to score.
+        request: Measures and judgments.
+        batches: Batches of the request.
+        limits: Limits of memory.
+        checkpoint: Store of finished chunks, which are read back from it.
+        sample: Sample that takes the rankings to verify, also those of kept chunks.
+        settle: Function that reduces each chunk to the one that is kept.
+        seen: Function called with each chunk, also kept ones, one after the other.
         progress: called with `(stage, done, total)`.
 
-    Returns: one chunk at least; what is in the checkpoint is no longer in memory.
+    Returns: at least one chunk; chunks in the checkpoint are no longer in memory.
 
     Raises:
         DataError: a run cannot be read, or lacks a query and `missing` is `error`.
@@ -135,7 +135,7 @@ def _read(
     sample: Sample | None,
     progress: Progress | None,
 ) -> Generator[tuple[JudgedRanks, int]]:
-    """Find the ranks of judged documents, and of how many units these are."""
+    """Find the ranks of judged documents, and the number of their units."""
     judged, order = request.judged, request.order
 
     def look_up(table: RunTable | PackedBlock) -> JudgedRanks:
@@ -154,7 +154,7 @@ def _read(
 
 
 def _sample_kept(runs: Runs, request: ScoringRequest, sample: Sample) -> None:
-    """Read the runs of kept chunks again, for the rankings that are to be verified."""
+    """Read the runs of kept chunks again, for the rankings to verify."""
     judged = request.judged
     take = partial(sample.take, judged=judged.docs)
     with closing(runs.read(judged, request.order, take)) as taken:
@@ -205,7 +205,8 @@ def _chunks(
     """Gather ranks until they take enough bytes or, if they are kept, some time.
 
     Yields:
-        Ranks, the number of their first unit (`first` of the first), and the end.
+        Ranks, and the numbers of their first unit (the earliest is `first`) and of the
+        unit after their last one.
     """
     ranks: list[JudgedRanks] = []
     end, began = first, time.monotonic()
@@ -239,7 +240,7 @@ def _kept(
         name = f"{done}-{ends[done]}"
         arrays = checkpoint.load(name)
         if arrays is None or arrays.get("units") != _name(units[done : ends[done]]):
-            break  # it is computed again
+            break  # this and later chunks are computed again
         try:
             chunk = Chunk.of(arrays)
         except KeyError:
@@ -251,7 +252,7 @@ def _kept(
 def _save(
     checkpoint: Checkpoint, chunk: Chunk, units: list[str], first: int, end: int
 ) -> KeptChunk:
-    """Keep a finished chunk on disk, by its units."""
+    """Save a finished chunk on disk, named after its units."""
     name = f"{first}-{end}"
     checkpoint.save(name, units=np.array(_name(units[first:end])), **chunk.arrays())
     return KeptChunk(chunk.run_ids, partial(checkpoint.views, name))

@@ -47,21 +47,21 @@ def compare_judges(
 ) -> JudgeOrders:
     """Score runs by the judgments of each judge alone, to compare their orders.
 
-    Pairs that a judge judged in both orders count as `reading(flips=…)` says, and by
-    each other policy: `JudgeOrders.flips` says what that changes. By measures other
-    than PGC and ExactPGC, votes cannot count half.
+    Pairs that a judge judged in both orders count by the policy `reading(flips=…)`, and
+    by each other policy, for `JudgeOrders.flips`. Only PGC and ExactPGC can count half
+    votes.
 
     Args:
-        runs: what `read_runs` takes or returns.
-        preferences: what `read_preferences` takes, of judges with names.
-        sources: judgments of one judge each, by name, whoever their rows name.
-        judges: who is compared; all if None.
-        measure: of preferences.
-        qrels: grades, the same for all judges, for `PGC(graph=combined)`.
-        order: of documents in a run: `trec`, `clarke` or `rank`.
-        float32: as of `evaluate`.
-        missing: a judged query that a run lacks: `zero` (score 0) or `error`.
-        memory: bytes that runs in work, or a file, may take, or a size such as `2GB`.
+        runs: Input or result of `read_runs`.
+        preferences: Input of `read_preferences`, with named judges.
+        sources: Judgments of one judge each, by name; judges in their rows are ignored.
+        judges: Judges to compare; all if None.
+        measure: Measure of preferences.
+        qrels: Grades, the same for all judges, for `PGC(graph=combined)`.
+        order: Order of documents in a run: `trec`, `clarke` or `rank`.
+        float32: see `evaluate`.
+        missing: Score of a judged query that a run lacks: `zero`, or an `error`.
+        memory: Bytes that runs in work, or a file, may take, or a size such as `2GB`.
         progress: called with `(stage, done, total)`.
 
     Raises:
@@ -99,7 +99,7 @@ def _metadata(
     tables: Mapping[str, pd.DataFrame],
     grades: Mapping[str, pd.DataFrame],
 ) -> dict[str, Any]:
-    """Describe what the orders depend on."""
+    """Describe the measure, settings and judgments on which the orders depend."""
     judgments = {judge: fingerprint(table) for judge, table in tables.items()}
     return {
         "version": __version__,
@@ -126,7 +126,7 @@ def _double_votes(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]
     """List the pairs that judges judged in both orders.
 
     Raises:
-        DataError: there is one judge, and no such pair.
+        DataError: there is only one judge, without such pairs.
     """
     double = {judge: double_votes(table) for judge, table in tables.items()}
     double = {judge: votes for judge, votes in double.items() if len(votes)}
@@ -141,7 +141,7 @@ def _double_votes(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]
 
 
 def _flipped(double: Mapping[str, pd.DataFrame]) -> dict[str, tuple[int, int]]:
-    """Count the double votes of each judge, and those that go with the place."""
+    """Count the double votes of each judge, and those that follow the place."""
     return {
         judge: (len(votes), int((votes["kind"] == FLIPPED).sum()))
         for judge, votes in double.items()
@@ -155,7 +155,7 @@ def _scored_boards(
     flips: str,
 ) -> list[tuple[str, str]]:
     """List each judge with the policies for pairs judged in both orders."""
-    # Half a vote of a measure that takes none is refused where votes are settled.
+    # Half votes are refused later, for measures that cannot count them.
     half = "soft" in measure.parameters or flips == "half"
     policies = [policy for policy in FLIPS if policy != "half" or half]
     return [
@@ -182,7 +182,7 @@ def _measure(text: str, given: set[str]) -> Measure:
     """Read the measure.
 
     Raises:
-        UsageError: there is no such measure, or it is of no preferences.
+        UsageError: the measure is unknown, or takes no preferences.
     """
     one, *others = parse_all([text] if isinstance(text, str) else text)
     if others:
@@ -239,7 +239,7 @@ def _joint_request(
     order: str,
     missing: str,
 ) -> ScoringRequest:
-    """Make one request of those of all judges, whose members have places in turn."""
+    """Join the requests of all judges, with consecutive places of members."""
     requests = []
     for judge, policy in boards:
         judgments = {"preferences": settle(tables[judge], policy), **grades}

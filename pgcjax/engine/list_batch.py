@@ -32,8 +32,8 @@ class Kernel(NamedTuple):
     Attributes:
         score: see `tensors.measure_tensors.ListTensors`.
         outline: the measure without its numbers, which are traced.
-        depth: the place of its depth among those of all measures: what depends on the
-            depth alone is computed once for measures that share one.
+        depth: place of its depth among the depths of all measures: measures with one
+            depth share the computations that depend only on it.
     """
 
     score: Callable[..., Any]
@@ -42,11 +42,11 @@ class Kernel(NamedTuple):
 
 
 class Arrays(NamedTuple):
-    """The arrays of all measures, each of them once: many measures look at the same.
+    """The arrays of all measures, each of them once: many measures share arrays.
 
-    XLA then computes once what several measures make of an array. Arrays are the same
-    if they are one object for every query: those that are equal by chance would make
-    another program for other judgments.
+    XLA then computes once what several measures compute from an array. Arrays are the
+    same if they are one object for every query: arrays that are equal by chance would
+    make another program for other judgments.
 
     Attributes:
         layouts: the structure of each measure's arrays, and the number of each array.
@@ -101,7 +101,7 @@ class ListBatch(Batch):
 
         Args:
             members: the measures.
-            depth: last rank that counts for any; None if all do.
+            depth: last rank that counts for any measure; None if all ranks do.
             budget: bytes of a tile.
         """
         self.members, self.depth, self.budget = members, depth, budget
@@ -228,7 +228,7 @@ def list_program(
 
     Args:
         kernels: one of each measure.
-        which: the number of each measure's table of weights.
+        which: number of each measure's table of weights.
         layouts: the structure of each measure's arrays, and the number of each array.
         width: padded length of lists.
     """

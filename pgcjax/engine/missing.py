@@ -48,8 +48,8 @@ def tell(
 
     Args:
         members: the measures.
-        tally: of all runs.
-        missing: as of `evaluate`.
+        tally: Counts of all runs.
+        missing: see `evaluate`.
         names: by which it is said of each; those of the measures if None.
 
     Raises:

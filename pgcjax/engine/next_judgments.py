@@ -1,9 +1,9 @@
 """Effect of one more vote on a pair of documents on the differences of runs.
 
-One more vote is given to each pair of documents of a query, once each way, and the runs
-are scored again. A vote for a has the chance (votes for a + 1/2) / (votes + 1): pairs
-that nobody judged are even. The effect of a pair on a comparison of two runs is the
-change of their difference, up or down, that is expected of such a vote.
+Each pair of documents of a query gets one more vote, once in either direction, and the
+runs are scored again. A vote for a has probability (votes for a + 1/2) / (votes + 1),
+which is 1/2 for unjudged pairs. The effect of a pair on a comparison of two runs is the
+expected absolute change of their difference.
 """
 
 from collections.abc import Iterator
@@ -40,12 +40,12 @@ class NextJudgments(Result):
     """Pairs of documents by the effect of their next vote.
 
     Attributes:
-        table: a row for each pair, the largest effect first: query_id, doc_a, doc_b,
-            votes_a (for a over b), votes_b, effect (mean over the undecided comparisons
-            of the change of the difference that is expected of the next vote), moved
-            (how many of them a vote may change).
-        undecided: the comparisons of two of the best runs whose interval holds 0:
-            run_a, run_b, difference, low, high, probability.
+        table: Row for each pair, the largest effect first: query_id, doc_a, doc_b,
+            votes_a (for a over b), votes_b, effect (expected change of the difference
+            by the next vote, averaged over the undecided comparisons), moved (number of
+            these that a vote may change).
+        undecided: Comparisons of two of the best runs whose interval contains 0: run_a,
+            run_b, difference, low, high, probability.
     """
 
     undecided: pd.DataFrame
@@ -70,19 +70,19 @@ def next_judgments(
     """Choose which pairs of documents to judge next, to separate the best runs.
 
     Args:
-        runs: what `read_runs` takes or returns.
-        preferences: the judgments.
-        qrels: grades, for `PGC(graph=combined)`.
+        runs: Input or result of `read_runs`.
+        preferences: Judgments so far.
+        qrels: Grades, for `PGC(graph=combined)`.
         measure: PGC of preferences.
-        top: how many runs are the best: they are compared, all pairs of them.
-        documents: of a query whose pairs are tried: those judged documents that the
-            compared runs rank highest, by the sum of 1 / rank.
-        replicates: of the judgments, for the intervals, as of `evaluate`.
-        seed: of the replicates.
-        interval: of the replicates; see `stats.choices.REPLICATED`.
-        order: of documents in a run: `trec`, `clarke` or `rank`.
-        missing: as of `evaluate`.
-        memory: bytes that runs in work, or a file, may take.
+        top: Number of best runs, of which all pairs are compared.
+        documents: Number of documents per query whose pairs are tried: the judged ones
+            that the compared runs rank highest, by the sum of 1 / rank.
+        replicates: Number of replicates of the judgments, for the intervals.
+        seed: Seed of the replicates.
+        interval: Kind of interval; see `stats.choices.REPLICATED`.
+        order: Order of documents in a run: `trec`, `clarke` or `rank`.
+        missing: see `evaluate`.
+        memory: Bytes that runs in work, or a file, may take.
         progress: called with `(stage, done, total)`.
 
     Raises:
@@ -110,7 +110,7 @@ def next_judgments(
 def _undecided(
     drawn: Uncertainty, measure: str, top: int, interval: str
 ) -> tuple[pd.DataFrame, str]:
-    """Return comparisons of the best runs whose interval holds 0, and count them."""
+    """Return comparisons of the best runs whose interval contains 0, and a note."""
     runs = drawn.ranks()["run_id"]
     best = runs.head(top)
     pairs = drawn.differences(interval=interval)
@@ -155,9 +155,9 @@ class _Pairs(NamedTuple):
     """Pairs of documents of a query that may be judged next.
 
     Attributes:
-        first: document of each pair.
-        second: likewise.
-        votes: for the first and for the second one.
+        first: First document of each pair.
+        second: Second document of each pair.
+        votes: Numbers of votes for the first and for the second document.
     """
 
     first: np.ndarray
@@ -179,12 +179,12 @@ def _effects(
 
     Args:
         member: PGC of preferences.
-        preferences: canonical, of which its graphs were made.
-        rankings: the compared runs.
-        before: their scores as they are.
+        preferences: Canonical preferences, from which the graphs were made.
+        rankings: Rankings of the compared runs.
+        before: Scores of these runs without another vote.
         compared: the two runs of each undecided comparison.
-        documents: of a query that are paired.
-        missing: as of `evaluate`.
+        documents: Number of documents per query that are paired.
+        missing: see `evaluate`.
         progress: called with `("next judgments", done, total)`.
 
     Yields:

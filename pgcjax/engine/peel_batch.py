@@ -96,12 +96,12 @@ class PeelGraphs:
     """Graphs of all queries, laid out once for many calls: runs may come in chunks.
 
     Attributes:
-        graphs: of each query.
-        docs: their documents, by query.
-        budget: bytes of a tile.
-        most_runs: of any call: those with fewer have the same programs.
-        room: for documents that runs retrieved, likewise ...
-        longest: ... and for those of one run and query.
+        graphs: Graph of each query.
+        docs: Documents of the graphs, by query.
+        budget: Bytes of a tile.
+        most_runs: Most runs of any call: calls with fewer have the same programs.
+        room: Most documents that the runs of any call retrieved, for the same reason.
+        longest: Most documents that one run retrieved for a query.
     """
 
     def __init__(
@@ -114,9 +114,9 @@ class PeelGraphs:
         """Take graphs.
 
         Args:
-            graphs: of each query.
-            keep: bytes of laid out graphs to keep for the next call.
-            budget: bytes of a tile.
+            graphs: Graph of each query.
+            keep: Bytes of laid out graphs to keep for the next call.
+            budget: Bytes of a tile.
         """
         self.graphs, self.budget, self._left = list(graphs.values()), budget, keep
         self.docs = {name: graph.doc_ids for name, graph in graphs.items()}
@@ -177,8 +177,8 @@ class PeelTiles(TileBatch):
     """Graphs × a chunk of runs: sums of RBO weights `[queries, runs]`.
 
     Attributes:
-        graphs: of all queries.
-        runs: the judged documents that runs retrieved.
+        graphs: Graphs of all queries.
+        runs: Judged documents that runs retrieved.
     """
 
     dtype = np.int64
@@ -238,7 +238,7 @@ class PeelTiles(TileBatch):
         """Peel one query for several runs."""
         if default_backend() == "cpu":
             return peel_program(size, 0)
-        # A GPU would be asked for a number of the data at each step.
+        # A GPU would have to return a number of steps from the data at each step.
         if size.name == "levels":
             return peel_program(size, self.graphs.longest)
         return peel_program(size, size.size, _launch(size))
@@ -290,9 +290,9 @@ def peel_program(form: Form, longest: int, launch: str = "xla") -> QueryProgram:
     """Program of a form: sums of weights of one query and several runs.
 
     Args:
-        form: of the graph.
-        longest: steps that are enough, where the data are not to be asked; else 0.
-        launch: which program peels packed graphs, as of `peel_choice`.
+        form: Form of the graph.
+        longest: Sufficient number of steps, if it must not depend on data; else 0.
+        launch: Program that peels packed graphs, see `peel_choice`.
     """
 
     def levels(query: Any, runs: Where, shared: Any) -> Array:

@@ -27,20 +27,21 @@ class JobSettings:
         queries: most queries of a tile per device.
         tile: most bytes of the queries of a tile that a CPU computes in turn, so that
             one is laid out while others are computed.
-        words: words that a step on a CPU changes ...
-        together: ... but at least so many runs if there are: XLA splits larger steps
-            over threads, which costs more than it saves if there are not many more
-            words; and in smaller ones it spends its time in calling.
-        levels: padded vertices of graphs that prefer as a weak order does from which on
-            they are levels: fewer are sooner peeled than compiled.
-        seconds: of reading after which a chunk of runs ends, so that it can be kept.
-        rows: rows of run files that are put together: of small files, several.
+        words: words that a step on a CPU changes. XLA splits larger steps over threads,
+            which costs more than it saves unless there are many more words.
+        together: least number of runs of a step, if there are so many: smaller steps
+            spend their time in calls.
+        levels: padded vertices from which graphs of weak orders are `levels`: fewer
+            are peeled in less time than the compilation takes.
+        seconds: seconds of reading after which a chunk of runs ends, to be kept.
+        rows: rows of run files that are joined: small files are read several at once.
         lists: most rankings on a side of a tile of pairs of rankings.
         pairs: pairs of rankings in a step on a CPU: their arrays stay in cache.
-        square: pairs follow each other in squares of so many rankings: these stay, too.
-        chunk: bytes of the judged documents of a chunk; None: what memory allows.
-        apart: whether scores stay where they are until they are asked for: finished
-            work in its folder, and with each process of a job those of its own runs.
+        square: side, in rankings, of the squares in which pairs follow each other: so
+            the rankings stay in cache, too.
+        chunk: bytes of the judged documents of a chunk; None: as memory allows.
+        apart: whether scores stay in place until they are requested: finished work in
+            its folder, and the scores of each process of a job with that process.
     """
 
     runs: int = 64
@@ -91,11 +92,11 @@ def tile(
     Args:
         queries: number of queries of this size.
         runs: number of runs.
-        per_query: bytes of what does not depend on the run.
-        per_pair: bytes of what a run and a query take.
-        devices: the number of queries is a multiple of it.
-        budget: bytes.
-        most: bytes of what does not depend on the run, unless one query has more.
+        per_query: bytes of a query's arrays that do not depend on the run.
+        per_pair: bytes of a run and a query.
+        devices: number of devices, which divides the number of queries.
+        budget: bytes of a tile.
+        most: bytes of arrays that do not depend on the run; one query may exceed it.
         on_gpu: whether tiles are `ON_GPU` times as large, if memory allows.
 
     Returns:
@@ -126,7 +127,7 @@ class MemoryLimits:
     """Bytes that a job may take, beyond the libraries that it loads.
 
     Attributes:
-        memory: all of it.
+        memory: Bytes of all together.
     """
 
     memory: int
@@ -135,8 +136,8 @@ class MemoryLimits:
     def found(self) -> int:
         """Most bytes of the judged documents that are found for one chunk of runs.
 
-        They are there three times while a chunk is put together, and those of the next
-        are read meanwhile.
+        Memory holds them three times while a chunk is put together, and those of the
+        next chunk, which is read meanwhile.
         """
         if settings.chunk is not None:
             return settings.chunk
@@ -164,7 +165,7 @@ def runs_at_once(runs: int, more: int = 1) -> int:
 
 
 def side_by_side(queries: int, runs: int, size: int) -> tuple[int, int]:
-    """Choose what of a tile a CPU peels in one step, as `JobSettings` say.
+    """Choose the part of a tile that a CPU peels in one step, by `JobSettings`.
 
     Returns:
         Numbers of queries and runs, which divide those of the tile.

@@ -31,10 +31,10 @@ class Preferences(Result):
     A measure is named as it was asked for; by default the first one.
 
     Attributes:
-        run_ids: ascending.
-        tallies: what was found, by measure.
-        table: a row per pair and measure: run_a, run_b, measure, preference (of a over
-            b: the mean over queries), wins (queries that prefer a), ties, losses.
+        run_ids: Runs, ascending.
+        tallies: Sums and counts of preferences, by measure.
+        table: Row per pair and measure: run_a, run_b, measure, preference (of a over b,
+            averaged over queries), wins (queries that prefer a), ties, losses.
     """
 
     run_ids: list[str]
@@ -52,7 +52,7 @@ class Preferences(Result):
         """A row per pair, measure and query: ..., query_id, preference.
 
         Raises:
-            UsageError: they were not kept: `prefer(..., per_query=True)` does.
+            UsageError: they were not kept; `prefer(..., per_query=True)` keeps them.
         """
         parts = []
         for measure, tally in self.tallies.items():
@@ -70,14 +70,14 @@ class Preferences(Result):
         return pd.DataFrame(columns | {m: self._means(m) for m in self.tallies})
 
     def matrix(self, measure: str | None = None) -> pd.DataFrame:
-        """Lay preferences out: of the run of the row over that of the column."""
+        """Arrange the preferences of the row's run over the column's run."""
         values = self._means(self._name(measure))
         return self._square(values, 0 - values, 0.0)
 
     def win_rate(self, measure: str | None = None) -> pd.DataFrame:
-        """Lay out which share of the queries prefers the row to the column.
+        """Compute the share of queries that prefer the row's run to the column's run.
 
-        A tie counts half: both ways round add up to 1.
+        A tie counts half, so the shares of both directions add up to 1.
         """
         tally = self.tallies[self._name(measure)]
         halves = (tally.counted - tally.wins - tally.losses) / 2
@@ -89,8 +89,8 @@ class Preferences(Result):
         """Return a value for each run and query, a score of the run among these.
 
         Args:
-            by: `mean`: the mean preference over all other runs; `borda`: the share of
-                the others that it is preferred to, a tie counted half.
+            by: `mean`: mean preference over all other runs; `borda`: share of the other
+                runs that it is preferred to, where a tie counts half.
         """
         check_choice("by", by, AGGREGATIONS[:2])
         parts = []
@@ -122,16 +122,16 @@ class Preferences(Result):
         """Order the runs, the best first.
 
         Args:
-            measure: which one.
+            measure: Name of the measure; None takes the first one.
             by: `mean` or `borda`, averaged over queries, see `scores`; or `mc4`, see
-                `stats.rank_aggregation.mc4`, for which each query has to be kept.
-            resamples: of the queries, for the intervals.
+                `stats.rank_aggregation.mc4`, which needs `per_query=True`.
+            resamples: Number of resamples of the queries, for the intervals.
             alpha: 1 less the level of the intervals.
-            seed: of the resamples.
+            seed: Seed of the resamples.
 
         Returns:
-            run_id, value, low, high, rank (1 best, equal values share one), rank_low,
-            rank_high, tier: of all runs together, as `Uncertainty.ranks` says.
+            run_id, value, low, high, rank (1 is best, equal values share one),
+            rank_low, rank_high, tier: for all runs together, see `Uncertainty.ranks`.
 
         Source: Borda 1781; Dwork et al. 2001; Efron and Tibshirani 1993, chapter 13.
         """
@@ -141,7 +141,7 @@ class Preferences(Result):
         queries = len(tally.queries)
         check_resampling(resamples, seed)
         drawn_again = resample.bootstrap_weights(seed, resamples, queries).T
-        weight = np.vstack([np.ones(queries), drawn_again])  # first as they are
+        weight = np.vstack([np.ones(queries), drawn_again])  # first unresampled
         if by == "mc4":
             signs = np.sign(np.nan_to_num(self._kept(name))).astype(np.int8)
             leads = (signs @ each for each in weight)  # of the first run of each pair
@@ -160,11 +160,11 @@ class Preferences(Result):
         """Test for each pair whether its mean preference over queries differs from 0.
 
         Args:
-            measure: which one.
-            test: `bootstrap`, `permutation`, `t` or `wilcoxon`, as of
-                `pgcjax.compare`, of the preferences of the queries.
+            measure: Name of the measure; None takes the first one.
+            test: Test of preferences by query: `bootstrap`, `permutation`, `t` or
+                `wilcoxon`; see `pgcjax.compare`.
             settings: correction, resamples, seed, alpha, precision, memory and
-                progress, likewise.
+                progress; see `pgcjax.compare`.
 
         Returns:
             run_a, run_b, preference, low, high, effect_size, p_value, p_adjusted,
@@ -182,7 +182,7 @@ class Preferences(Result):
                 "missing='skip' leaves pairs without queries: test preferences with "
                 "missing='zero'"
             )
-        # `pgcjax.compare` tests differences: here those of each pair and of a tie.
+        # `pgcjax.compare` tests differences: here of each pair's preferences from ties.
         names = [f"{i:012}" for i in range(len(values))]
         rows = np.concatenate([values, np.zeros((1, values.shape[1]))])
         queries = self.tallies[name].queries
@@ -192,7 +192,7 @@ class Preferences(Result):
         return table.assign(**self._names(), measure=name)
 
     def _saved(self) -> tuple[pd.DataFrame, dict[str, Any]]:
-        """Return the table, or that of queries if they were kept."""
+        """Return the table; the one by query if preferences by query were kept."""
         is_kept = any(tally.keep for tally in self.tallies.values())
         return self.per_query() if is_kept else self.table, self.metadata
 

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float64, Int32
 from pgcjax.stats.rounding import NOISE
 from pgcjax.stats.tests import RunPairs
 
-_PART = 2.0**-40  # preferences are rounded to it to be averaged over the other runs
+_PART = 2.0**-40  # unit to which preferences are rounded for averages over runs
 
 
 @dataclass
@@ -17,17 +17,17 @@ class PreferenceTally:
     """Sums and counts of the preferences by one measure.
 
     Attributes:
-        pairs: of runs.
-        runs: how many there are.
-        queries: those that have been added.
-        total: sum of the preferences of each pair.
-        wins: number of queries that prefer the first run of each pair.
-        losses: those that prefer the second.
-        counted: number of queries that a pair has.
-        mean: of each query, the mean preference of each run over all others.
-        borda: likewise, the share of the others that it is preferred to, where a tie
+        pairs: Number of pairs of runs.
+        runs: Number of runs.
+        queries: Queries that have been added.
+        total: Sum of the preferences of each pair.
+        wins: Number of queries that prefer the first run of each pair.
+        losses: Number of queries that prefer the second run of each pair.
+        counted: Number of queries of each pair.
+        mean: Mean preference of each run over all others, for each query.
+        borda: Share of the other runs that a run is preferred to, for each query; a tie
             counts half.
-        values: preferences of each query, if they are kept; NaN where a pair has none.
+        values: Preferences of each query, if kept; NaN where a pair has none.
     """
 
     pairs: RunPairs
@@ -57,10 +57,10 @@ class PreferenceTally:
         """Add a query.
 
         Args:
-            query: its name.
-            values: of the first run of each pair over the second.
-            has: which runs count for it; None: all do.
-            slack: values up to here are ties, but for rounding.
+            query: Name of the query.
+            values: Preference of the first run of each pair over the second.
+            has: Whether each run counts for the query; None: all do.
+            slack: Largest absolute value that counts as a tie, because of rounding.
         """
         first, second = self.pairs
         values = np.where(np.abs(values) <= slack, 0.0, values)
@@ -76,7 +76,7 @@ class PreferenceTally:
         self.losses += sign < 0
         self.counted += there
         with np.errstate(invalid="ignore"):
-            whole = np.rint(values / _PART)  # whose sums have no order
+            whole = np.rint(values / _PART)  # their sums are exact in any order
             self.mean.append(self._sums(whole, -1) * _PART / others)
             self.borda.append((self._sums(sign, -1) / others + 1) / 2)
         if self.keep:
@@ -91,11 +91,11 @@ class PreferenceTally:
 
 
 def bytes_of(pairs: int, queries: Sequence[int], keep: bool) -> int:
-    """Bound how much memory tallies take, and what is added to them at once.
+    """Bound the bytes of tallies, and of the values that are added to them at once.
 
     Args:
-        pairs: of runs.
-        queries: number of those of each measure.
+        pairs: Number of pairs of runs.
+        queries: Number of queries of each measure.
         keep: whether the values of each query are kept.
     """
     of_pair = 20 * len(queries) + 8 * (len(queries) + 8)

@@ -22,7 +22,7 @@ from pgcjax.tensors.positions import Level, Levels, padded, whole_weights
 from pgcjax.tensors.rankings import Rankings
 
 _SIDE = 32  # rankings on a side of a tile: its arrays stay in a core's first cache
-_REMEMBERED = 2048  # tiles whose pairs are not listed anew for each query
+_REMEMBERED = 2048  # tiles whose pairs are cached for all queries
 _TILES = (4, 16, 64)  # of a call, on each device: few numbers, so few programs
 
 
@@ -30,9 +30,9 @@ class Preferred(NamedTuple):
     """Preferences of one query.
 
     Attributes:
-        query: the query.
-        measure: number of the measure.
-        values: of the first run of each pair over the second.
+        query: Name of the query.
+        measure: Number of the measure.
+        values: Preference of the first run of each pair over the second.
     """
 
     query: str
@@ -44,9 +44,9 @@ class _Task(NamedTuple):
     """Measures with the same levels, which are computed together.
 
     Attributes:
-        levels: of all queries.
-        weighed: those that are sums of weights: their numbers, and what weighs.
-        others: the others, with their kernels.
+        levels: Levels of all queries.
+        weighed: Numbers of the measures that are sums of weights, and their weights.
+        others: Numbers of the other measures, and their kernels.
     """
 
     levels: Levels
@@ -59,10 +59,10 @@ class _LaidOutQuery(NamedTuple):
 
     Attributes:
         name: the query.
-        positions: of each level, `[runs, width]`, both padded.
-        weights: of each level, `[weighed measures, width]`.
-        factor: of the preferences of a level, by measure.
-        total: what the sum over levels is divided by, by measure.
+        positions: Positions of each level, `[runs, width]`, both padded.
+        weights: Weights of each level, `[weighed measures, width]`.
+        factor: Factor of the preferences of a level, by measure.
+        total: Divisor of the sum over levels, by measure.
     """
 
     name: str
@@ -96,18 +96,18 @@ def compare(
 ) -> Iterator[Preferred]:
     """Compare all pairs of runs, query by query.
 
-    What comes out of a pair depends on its two rankings alone, to the bit.
+    The value of a pair depends only on its two rankings, to the bit.
 
     Args:
-        measures: of two rankings.
-        rankings: of judged documents, those of the levels among them.
-        runs: which runs, in order; pairs are those of `np.triu_indices(len(runs), 1)`.
-        budget: bytes that the arrays of a call may take.
+        measures: Measures of two rankings.
+        rankings: Rankings of judged documents, including those of the levels.
+        runs: Runs, in order; pairs are those of `np.triu_indices(len(runs), 1)`.
+        budget: Bytes that the arrays of a call may take.
         progress: called with `("comparing", done, total)`.
 
     Yields:
-        Each measure and query of which there is something to find; of a measure,
-        queries ascend.
+        Preferences by each measure on each query with relevant documents; for a
+        measure, queries ascend.
     """
     tasks = _tasks(measures)
     done, total = 0, sum(sum(map(bool, t.levels.of_query.values())) for t in tasks)
@@ -184,7 +184,7 @@ def _calls(
             continue
         query = _laid_out(name, levels, task, retrieved[name], runs, side)
         measures = len(query.total)
-        # So that a query is there of which no run finds anything.
+        # An empty call keeps a query in which no run finds anything.
         none = np.zeros(0, np.int64)
         yield Call((query, _Tiles(none, none, none)), tuple, apart=False)
         for width, tiles in _tiles_of(query, side):
@@ -221,9 +221,9 @@ def _laid_out(
 
 
 def _tiles_of(query: _LaidOutQuery, side: int) -> Iterator[tuple[int, _Tiles]]:
-    """List the tiles of levels of which a run finds anything, with their width.
+    """List the tiles of levels in which a run finds anything, with their width.
 
-    Levels stay in order: those of one width are together as far as they follow another.
+    Levels stay in order: consecutive levels of one width are together.
     """
     starts = np.arange(0, len(query.positions[0]), side)
     a, b = np.triu_indices(len(starts))

@@ -71,21 +71,21 @@ def prefer(
     """Find which run of each pair is preferred, query by query.
 
     Args:
-        runs: what `read_runs` takes or returns.
-        qrels: grades. This and other judgments: as of `evaluate`.
-        preferences: judgments of pairs of documents.
-        intent_qrels: grades per intent, for `subtopics=`.
-        intents: their probabilities.
-        context: grades of documents after others.
-        measures: of two rankings: `RPP`, `lexiprecision`, `rrlexiprecision`,
-            `lexirecall`; any other of `evaluate` prefers the run that scores higher, by
-            the difference. By default those of `DEFAULTS`.
-        order: of documents in a run: `trec`, `clarke` or `rank`.
-        missing: a query that a run lacks, as if it had found nothing there (`zero`);
-            left out of its pairs (`skip`); or an `error`.
-        per_query: keep the preferences of each query, as tests and MC4 need them.
-        verify: share of preferences that twins recompute, with scores; see `evaluate`.
-        memory: bytes that work may take, or a size such as `2GB`.
+        runs: Input or result of `read_runs`.
+        qrels: Grades; see `evaluate` for these and the other judgments.
+        preferences: Judgments of pairs of documents.
+        intent_qrels: Grades per intent, for `subtopics=`.
+        intents: Probabilities of the intents.
+        context: Grades of documents after other documents.
+        measures: Measures of two rankings: `RPP`, `lexiprecision`, `rrlexiprecision`,
+            `lexirecall`; any measure of `evaluate` prefers the run of the higher score,
+            by the difference. By default those of `DEFAULTS`.
+        order: Order of documents in a run: `trec`, `clarke` or `rank`.
+        missing: Queries that a run lacks count as if it retrieved nothing (`zero`), are
+            left out of its pairs (`skip`), or are an `error`.
+        per_query: whether to keep preferences by query, for tests and MC4.
+        verify: Share of preferences that twins recompute, with scores; see `evaluate`.
+        memory: Bytes that work may take, or a size such as `2GB`.
         progress: called with `(stage, done, total)`.
 
     Raises:
@@ -200,13 +200,13 @@ class ComparedRankings:
     """Data that measures of two rankings compare.
 
     Attributes:
-        tensors: of each measure, by its name.
-        rankings: of the documents that these need.
-        runs: places of the runs in the rankings, ascending by name.
-        run_ids: their names.
-        tables: the judgments.
-        check: compares the preferences of a measure and query with its twin.
-        notes: of queries.
+        tensors: Tensors of each measure, by name.
+        rankings: Rankings of the documents that the measures need.
+        runs: Places of the runs in the rankings, ascending by name.
+        run_ids: Names of the runs.
+        tables: Judgments.
+        check: Function that compares the preferences by a measure with its twin.
+        notes: Notes on queries.
     """
 
     tensors: dict[str, PairTensors]
@@ -254,7 +254,7 @@ class ComparedRankings:
 
     @property
     def queries(self) -> dict[str, list[str]]:
-        """The queries of which a measure finds anything, ascending, by its name."""
+        """The queries that each measure can compare, ascending, by its name."""
         every = {name: t.levels.of_query for name, t in self.tensors.items()}
         return {name: [q for q in of if of[q]] for name, of in every.items()}
 
@@ -326,7 +326,7 @@ def _check_memory(
     per_query: bool,
     memory: int,
 ) -> None:
-    """Refuse what memory cannot hold, before it is computed."""
+    """Refuse results that memory cannot hold, before they are computed."""
     queries = [len(q) for q in ranked.queries.values()] if ranked else []
     if scores:
         queries += [scores.matrix(m).shape[1] for m in scores.measures]
@@ -341,7 +341,7 @@ def _check_memory(
 
 
 def _add_differences(tally: PreferenceTally, scores: pd.DataFrame) -> None:
-    """Prefer the run that scores higher, by how much, for each query of a matrix."""
+    """Add the differences of scores as preferences, for each query of a matrix."""
     first, second = tally.pairs
     values = np.ascontiguousarray(scores.to_numpy(np.float64).T)
     for query, of_query in zip(map(str, scores.columns), values, strict=True):

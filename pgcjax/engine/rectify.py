@@ -1,8 +1,8 @@
 """PGC by people's votes on some pairs, with the help of a model's votes on all.
 
-The votes that people did not give are drawn: how likely they prefer a document is
-learnt from the pairs that they judged. Which runs rank it high is asked, too: draws
-that do not know it would bring all runs nearer to chance, as errors in votes do.
+Missing votes of people are drawn, with probabilities of a model that is fitted to the
+pairs that people judged. The ranks of documents in runs are among its features: draws
+without them would bring all runs nearer to chance, as errors in votes do.
 """
 
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ COMPONENTS = 2
 """Ways in which runs differ that may tell what people prefer."""
 
 _KEY = ["query_id", "low", "high"]
-_PRIOR = 2.0  # standard deviation of a slope, of features of mean square 1
+_PRIOR = 2.0  # standard deviation of a slope, for features of mean square 1
 
 
 class SampledPairs(NamedTuple):
@@ -51,12 +51,12 @@ class SampledPairs(NamedTuple):
 
     Attributes:
         table: query_id, low and high of each pair, ascending.
-        query: number of the query of each.
-        people: 1 if people prefer the low document, -1, or 0 for a tie.
-        judged: whether people judged it; if not, `people` is 0.
-        answer: the mean of what the model says of it, from -1 to 1.
-        strength: of the low and the high document, the log-odds of its winning a vote
-            of the model.
+        query: Number of the query of each pair.
+        people: 1 if people prefer the low document, -1 if the high one, 0 for a tie.
+        judged: whether people judged the pair; if not, `people` is 0.
+        answer: Mean of the model's votes on the pair, from -1 to 1.
+        strength: Log-odds that the low, and the high, document wins a vote of the
+            model.
     """
 
     table: pd.DataFrame
@@ -82,28 +82,28 @@ def rectify(
 ) -> Uncertainty:
     """Estimate the scores by people's votes on all pairs that a model judged.
 
-    People judged some pairs of each query, drawn by lot. Of the others their votes are
-    drawn by a logistic regression on what the model says of the pair, on how often
-    either document wins by the model, and on how high runs rank it; ties as often as
-    people say so. Of several votes of people on a pair the most frequent one counts.
-    A replicate is a draw, over queries that are drawn again: so intervals are of other
-    queries of the same kind, too.
+    People judged a random sample of the pairs of each query. Their votes on the other
+    pairs are drawn from a logistic regression on the model's vote on the pair, on how
+    often either document wins by the model, and on how high runs rank it; ties are as
+    frequent as people's. If people voted several times on a pair, the most frequent
+    vote counts. A replicate averages a draw over resampled queries, so intervals also
+    cover other queries of the same kind.
 
     Args:
-        runs: what `read_runs` takes or returns.
-        people: their votes, on pairs that the model judged, too.
-        model: its votes; several on a pair, such as in both orders, are averaged.
+        runs: Input or result of `read_runs`.
+        people: Votes of people, on pairs that the model judged, too.
+        model: Votes of the model; several on a pair, as in both orders, are averaged.
         measure: PGC of preferences.
-        draws: of the votes that people did not give.
-        replicates: of the means.
-        seed: of the draws and the replicates.
-        order: of documents in a run: `trec`, `clarke` or `rank`.
-        memory: bytes that runs in work, or a file, may take.
+        draws: Number of draws of people's missing votes.
+        replicates: Number of replicates of the means.
+        seed: Seed of the draws and of the replicates.
+        order: Order of documents in a run: `trec`, `clarke` or `rank`.
+        memory: Bytes that runs in work, or a file, may take.
         progress: called with `(stage, done, total)`.
 
     Raises:
-        DataError: people judged too few pairs, or not by lot, or what the model did
-            not; or a file is malformed. UsageError: an argument is wrong.
+        DataError: people judged too few pairs, no random sample, or pairs without a
+            vote of the model; or a file is malformed. UsageError: an argument is wrong.
     """
     check_whole("draws", draws, 2)
     check_replicates(replicates, seed)
@@ -150,7 +150,7 @@ def _as_scores(
 
 
 def judged_pairs(people: Any, model: Any) -> SampledPairs:
-    """Read both judges' votes; arguments and errors are as of `rectify`."""
+    """Read both judges' votes; for arguments and errors see `rectify`."""
     given, votes = majority(read_preferences(people)), read_preferences(model)
     votes = directed(votes[votes["other_doc_id"].notna()])
     answers = votes.groupby(_KEY)["sign"].mean()
@@ -183,7 +183,7 @@ def judged_pairs(people: Any, model: Any) -> SampledPairs:
 
 
 def directed(votes: pd.DataFrame) -> pd.DataFrame:
-    """Return query_id, low, high, and sign: of 1 if the low document is preferred."""
+    """Return query_id, low, high, and sign: 1 if the low document is preferred."""
     doc, other = (votes[c].to_numpy(str) for c in PREFERENCES[1:3])
     low, high = np.where(doc < other, (doc, other), (other, doc))
     sign = np.sign(votes["preference"].to_numpy()) * np.where(doc < other, 1, -1)
@@ -202,12 +202,13 @@ def check_sample(pairs: SampledPairs) -> float:
     """Test whether the pairs that people judged are a random share of each query's.
 
     Returns:
-        p: the least of whether the model is sure of the pair, how far apart and how
-        strong its documents are, by Bonferroni; each by the normal approximation of the
-        sum over a sample without replacement from each query.
+        p value: the least of three tests, corrected by Bonferroni: of the model's
+        certainty, and of the difference and the sum of the documents' strengths. Each
+        approximates the sum over a sample without replacement from each query as
+        normal.
 
     Raises:
-        DataError: they are not; or too few, or none of a query.
+        DataError: the pairs are no random share, or too few, or a query has none.
     """
     size, chosen = (np.bincount(pairs.query, w) for w in (None, pairs.judged))
     if (none := chosen == 0).any():
@@ -250,8 +251,8 @@ def heights(
 ) -> Float64[np.ndarray, "pairs components"]:
     """Compute how much higher runs rank the low document of each pair.
 
-    By the weight of its rank: the mean over the runs, and the `COMPONENTS` principal
-    components of what runs differ from it.
+    Heights are weights of ranks: their mean over the runs, and the `COMPONENTS`
+    principal components of the runs' deviations from it.
     """
     tensors = task.request.members[0].tensors
     retrieved = rankings.retrieved(tensors.docs)
@@ -281,7 +282,7 @@ def draw_votes(
     draws: int,
     seed: int,
 ) -> Int8[np.ndarray, "draws pairs"]:
-    """Draw people's votes on all pairs; those that they gave stay as they are."""
+    """Draw people's votes on all pairs; votes that they gave stay as they are."""
     features = np.column_stack(
         [pairs.answer, pairs.strength[0] - pairs.strength[1], height]
     )
@@ -307,7 +308,7 @@ def score_votes(
     signs: Int8[np.ndarray, "variants pairs"],
     progress: Progress | None = None,
 ) -> Float64[np.ndarray, "variants runs queries"]:
-    """Score runs by votes on pairs, of which the preferences of a task are both ways.
+    """Score runs by votes on pairs; the task has a preference in each direction.
 
     A query without any preference scores 0.
     """
@@ -325,11 +326,11 @@ def score_votes(
 def replicate_means(
     values: Float64[np.ndarray, "draws runs queries"], number: int, seed: int
 ) -> Float64[np.ndarray, "replicates runs"]:
-    """Average draws, one after the other, over queries that are drawn again.
+    """Average draws, one after the other, over resampled queries.
 
-    So that few queries have intervals as wide as Student's t, replicates are as much
-    further from their mean: as n queries vary less than the population that they are
-    of, and as the quantile of t is above that of the normal distribution.
+    Deviations of replicates from their mean are scaled up, so that intervals from few
+    queries are as wide as Student's t: by the ratio of the population's deviation to
+    that of n queries, and by the ratio of the quantiles of t and normal.
     """
     draws, runs, queries = values.shape
     often = drawn_queries(seed, number, queries)

@@ -42,16 +42,16 @@ _BATCHES = {
 
 @dataclass(frozen=True)
 class ScoringRequest:
-    """Measures, and all that they need but runs.
+    """Measures, and all their data except runs.
 
     Attributes:
-        members: the measures, as they were asked for, with their tensors.
-        tables: canonical judgments, by kind; and `grids`, if runs are image grids. With
-            what measures made of them, for the twins to share what a model predicted.
-        judged: all documents that any measure needs.
-        order: of documents in a run.
-        missing: what a judged query that a run lacks does; one of `choices.MISSING`.
-        notes: what users should know of the measures that were asked for.
+        members: Measures in the requested order, with their tensors.
+        tables: Canonical judgments, by kind; and `grids`, if runs are image grids. They
+            hold objects that measures made, so twins share a model's predictions.
+        judged: All documents that any measure needs.
+        order: Order of documents in a run.
+        missing: Policy for judged queries that a run lacks; one of `choices.MISSING`.
+        notes: Notes for users on the measures.
     """
 
     members: list[Member]
@@ -73,7 +73,7 @@ class ScoringRequest:
 
     @property
     def columns_of_judgments(self) -> dict[str, pd.DataFrame | pl.DataFrame]:
-        """The same, of whichever library has them."""
+        """The tables of judgments, of pandas or polars."""
         kinds = (kind for kind in self.tables if kind != "grids")
         return {kind: self.tables.columns(kind) for kind in kinds}
 
@@ -85,7 +85,7 @@ class ScoringRequest:
         """Refuse measures whose mean over queries is not arithmetic.
 
         Raises:
-            UsageError: there is one; `what` says of what.
+            UsageError: there is such a measure; `noun` names the means in the message.
         """
         for measure in self.measures:
             if measure.mean != MEANS[0]:
@@ -96,11 +96,11 @@ class ScoringRequest:
     def batches(self, *, budget: int, keep: int) -> list[Batch]:
         """Put measures together that are computed together.
 
-        Tensors of a kind that the engine does not know bring the function `batches`.
+        Tensors of a kind unknown to the engine have their own function `batches`.
 
         Args:
-            budget: bytes of a tile.
-            keep: bytes of laid out graphs to keep for the next chunk of runs.
+            budget: Bytes of a tile.
+            keep: Bytes of laid out graphs to keep for the next chunk of runs.
         """
         setting = BatchSetting(budget, keep, self.tables.get("grids"))
         kinds: dict[type, list[Member]] = {}
@@ -119,12 +119,12 @@ def runs_of(source: Any, order: str = "trec", options: Options | None = None) ->
     """Open runs, or image grids as runs in the order of reading.
 
     Args:
-        source: what `read_runs` takes or returns, or what `read_grids` returns.
-        order: in which they will be.
-        options: how runs are read.
+        source: Input or result of `read_runs`, or result of `read_grids`.
+        order: Order of documents.
+        options: Options of reading.
 
     Raises:
-        UsageError: `float32` is asked for, and nothing is ordered by scores.
+        UsageError: `float32` is set, and scores do not order documents.
     """
     runs = open_runs(source, options, in_order=as_runs)
     grid = runs.grids is not None
@@ -145,11 +145,11 @@ def read_request(
     """Read judgments for measures.
 
     Args:
-        sources: judgments by the names of `io.judgments.KINDS`; None is nothing.
-        measures: as of `evaluate`.
-        order: of documents in a run.
-        missing: as of `evaluate`.
-        grids: canonical, if runs are image grids.
+        sources: Judgments by the names of `io.judgments.KINDS`; None means absent.
+        measures: see `evaluate`.
+        order: Order of documents in a run.
+        missing: see `evaluate`.
+        grids: Canonical grids, if runs are image grids.
 
     Raises:
         DataError: judgments cannot be read. UsageError: a measure lacks judgments, or
@@ -177,7 +177,7 @@ def read_request(
     judgments = Judgments(tables)
     members = [Member(i, m, m.prepare(judgments)) for i, m in enumerate(chosen)]
     warn_of_other_numbers(measures)
-    # Once where measures share documents.
+    # Documents that measures share are taken once.
     docs = {id(m.tensors.docs): m.tensors.docs for m in members}
     judged = JudgedDocuments(*docs.values())
     return ScoringRequest(members, judgments, judged, order, missing, notes)

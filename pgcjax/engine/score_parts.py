@@ -1,9 +1,9 @@
 """Contributions of documents to a score: shared weights of ranks, or steps of a list.
 
 A score of overlap (PGC, Compat, ExactPGC) is a sum over the documents that a run shares
-with its ideal ranking: each adds the weight of the lower of its two ranks. A document
-adds to another measure of lists what the score of the run down to its rank is above
-that of the run before it: gain times discount, where the measure is such a sum.
+with its ideal ranking: each adds the weight of the lower of its two ranks. For other
+measures of lists, a document adds the score of the run cut at its rank less that of the
+run cut before it: gain times discount, if the measure is such a sum.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _STEPS = ("step", "doc_id", "ideal_rank", "rule", "decided_by", "candidates")
 
 
 def no_steps() -> pd.DataFrame:
-    """Return the table of steps of what is not peeled."""
+    """Return the table of steps for a score without a peel."""
     return pd.DataFrame({name: pd.Series(dtype=object) for name in _STEPS})
 
 
@@ -55,14 +55,14 @@ class ScoreParts:
     """A score of a run and query, as sums.
 
     Attributes:
-        run: the documents of the run, best first.
-        ideal: the ideal ranking, best first.
-        adds: what documents add to the score.
-        ideal_adds: what they add to that of the ideal ranking.
-        depths: a row for each depth; see `Explanation.depths`.
-        steps: of the peel, likewise.
-        score: by the engine.
-        moved: how it changes if the run ranks a document as the ideal ranking does.
+        run: Documents of the run, best first.
+        ideal: Ideal ranking, best first.
+        adds: Contribution of each document to the score.
+        ideal_adds: Contribution of each document to the score of the ideal ranking.
+        depths: Row for each depth; see `Explanation.depths`.
+        steps: Steps of the peel; see `Explanation.steps`.
+        score: Score by the engine.
+        moved: Change of the score if the run ranks a document as the ideal one does.
     """
 
     run: Sequence[str]
@@ -76,7 +76,7 @@ class ScoreParts:
 
     @property
     def rules(self) -> dict[str, str]:
-        """The rule that placed each document, of the peel."""
+        """The rule of the peel that placed each document."""
         return dict(zip(self.steps["doc_id"], self.steps["rule"], strict=True))
 
     @property
@@ -152,9 +152,9 @@ def parts_of(
     """Take scores apart: all rankings that are scored for it are in one batch.
 
     Args:
-        request: what was asked.
-        member: the measure.
-        cells: queries and documents of runs, best first.
+        request: Measures and judgments.
+        member: Measure.
+        cells: Queries and documents of runs, best first.
         moving: whether to compute `moved`, too.
     """
     cells = [*cells]
@@ -204,7 +204,7 @@ def _overlap_parts(
 def _peeled(
     graph: Graph, run: Sequence[str], size: int
 ) -> tuple[Int[np.ndarray, " n"], Callable[[], pd.DataFrame]]:
-    """Peel one graph: ideal ranks, from 0, and what makes the table of steps.
+    """Peel one graph: ideal ranks, from 0, and a function that tabulates the steps.
 
     Graphs that are padded to one size are peeled by one program.
     """
@@ -223,8 +223,8 @@ def _peeled(
         ):
             fits, missing = docs[among].tolist(), np.count_nonzero(lacks[among])
             by = "alone" if len(fits) == 1 else "run"
-            # A run that lacks several candidates ranks none of them before another:
-            # the document id decided which one was last, or first.
+            # A run that lacks several candidates does not order them: the document id
+            # decided which one was last, or first.
             if missing > 1 and (name == peel.SINK or missing == len(fits)):
                 by = "doc id"
             rows.append((step, docs[v], ideal[v] + 1, RULES[name], by, tuple(fits)))
@@ -277,7 +277,7 @@ def _of_overlap(
 
 
 def _share(tensors: PeelTensors, sums: np.ndarray, size: int) -> list[float]:
-    """Normalise parts of a sum of weights, of a graph of some size."""
+    """Normalise parts of a sum of weights, for a graph of a size."""
     return tensors.finish(sums[:, None], np.array([size]))[:, 0].tolist()
 
 
@@ -297,7 +297,7 @@ def _prefixes(member: Member, parts: ScoreParts) -> list[Sequence[str]]:
 def _of_prefixes(
     member: Member, parts: ScoreParts, scores: Iterator[float]
 ) -> ScoreParts:
-    """Take what a document adds as the score down to its rank above that before it."""
+    """Compute the increase of the score at each document's rank."""
     depth, by_doc = member.tensors.depth, []
     both = [docs[:depth] for docs in (parts.run, parts.ideal)]
     longest = max(map(len, both))
@@ -335,8 +335,8 @@ def ideal_lists(
 def of_rbo(run: Sequence[str], other: Sequence[str], p: float) -> ScoreParts:
     """Divide RBO of two rankings without ties, extrapolated, among the documents.
 
-    The agreement of the longer ranking's end is taken for all depths beyond, and a
-    document that both have by the end of the shorter one adds to it at each.
+    All depths beyond the longer ranking have the agreement at its end; documents that
+    both rankings have by the end of the shorter one add to it at each depth.
 
     Source: Webber, Moffat and Zobel 2010, equation 32, which is a sum over documents.
     """
@@ -363,7 +363,7 @@ def of_rbo(run: Sequence[str], other: Sequence[str], p: float) -> ScoreParts:
 
 
 def ranks_in(run: Sequence[str], docs: Sequence[str]) -> Int[np.ndarray, " docs"]:
-    """Ranks of documents in a run, from 0; `ABSENT` of those that it lacks."""
+    """Ranks of documents in a run, from 0; `ABSENT` for those that it lacks."""
     rank = {doc: i for i, doc in enumerate(run)}
     return np.array([rank.get(doc, ABSENT) for doc in docs], np.int64)
 

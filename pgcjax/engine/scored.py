@@ -1,4 +1,4 @@
-"""The scores of a job, in its chunks: laid out by run, query and measure when asked."""
+"""The scores of a job, in its chunks: arranged by run, query and measure on demand."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -33,10 +33,10 @@ def job_scores(
     """Return the scores of all runs of a job, or of one process of it.
 
     Args:
-        request: what was asked.
-        batches: of the request.
-        chunks: of different runs.
-        tally: of these runs.
+        request: Measures and judgments.
+        batches: Batches of the request.
+        chunks: Chunks of different runs.
+        tally: Counts of these runs.
 
     Raises:
         DataError: a run is in two chunks.
@@ -86,8 +86,8 @@ def _scored_queries(
     """List the measures that have scores, and their queries that have any.
 
     Returns:
-        The name of each measure, itself, and the queries: their places among its own,
-        and among all that were judged.
+        Name of each measure, the measure, and the places of its queries among the
+        measure's queries and among all judged ones.
     """
     scored = []
     every = zip(request.measures, request.members, tally.measures, strict=True)
@@ -106,9 +106,9 @@ def job_means(
     """Return the means of all runs of a job, as scores of the query `all`.
 
     Args:
-        request: what was asked.
-        chunks: that `means_of` made, of different runs.
-        tally: of these runs.
+        request: Measures and judgments.
+        chunks: Results of `means_of`, of different runs.
+        tally: Counts of these runs.
 
     Raises:
         DataError: a run is in two chunks.
@@ -146,7 +146,7 @@ def means_of(request: ScoringRequest, batches: Sequence[Batch], chunk: Chunk) ->
 def counting(
     request: ScoringRequest, batches: Sequence[Batch], means: bool = False
 ) -> tuple[RunTally, Callable[[Chunk], None]]:
-    """Return a tally, and what counts a chunk, or what `means_of` made of it."""
+    """Return a tally, and a function that counts a chunk, or its `means_of`."""
     tally = RunTally(request.members)
 
     def count(chunk: Chunk) -> None:
@@ -169,9 +169,9 @@ def by_measure(
     """Return the scores of each measure, in the order in which they were asked for.
 
     Yields:
-        The measure; whether each run has each of its queries, bool `[runs, queries]`;
-        and the scores, likewise, which are 0 where a run lacks the query: it retrieved
-        nothing, and not even a residual is scored.
+        The measure; whether each run has each query, bool `[runs, queries]`; and the
+        scores `[runs, queries]`, which are 0 where a run lacks the query: it retrieved
+        nothing, so not even a residual is scored.
     """
     for member in request.members:
         yield member, *_rows_of(request, batches, total, member)

@@ -46,16 +46,16 @@ def rbo(
     """Compare rankings by rank-biased overlap: all pairs of runs, query by query.
 
     Args:
-        a: what `read_runs` takes or returns; or a list of documents, lists in it tie.
-        b: runs to compare those of a with, instead of with each other; or a list.
-        p: persistence, 0 < p < 1.
+        a: Input or result of `read_runs`; or a list of documents, with ties as lists.
+        b: Runs to compare with those of a, or a list; None: a's runs with each other.
+        p: Persistence, 0 < p < 1.
         variant: `ext`, `min`, `max` or `res`.
-        ties: of documents with equal scores: `w`, `a`, `b`, or `broken` by the order.
+        ties: Treatment of equal scores: `w`, `a`, `b`, or `broken` by the order.
         order: `trec` or `clarke` (by score), or `rank`, where equal ranks tie.
-        missing: a query of only one of two runs is 0 (`zero`), left out (`skip`), or an
-            `error`.
-        depth: last rank that counts; a tie group that begins there counts as a whole.
-        memory: bytes that work may take, or a size such as `2GB`.
+        missing: A query that only one of two runs has is 0 (`zero`), left out (`skip`),
+            or an `error`.
+        depth: Last rank that counts; a tie group that begins there counts as a whole.
+        memory: Bytes that work may take, or a size such as `2GB`.
         progress: called with `(stage, done, total)`.
 
     Returns: `Similarity` of runs; of two lists, a number.
@@ -80,7 +80,7 @@ def rbo(
     reader = partial(read, numbers=Numbers(), **settings)
     with reading(memory=memory):
         sides = [reader(x) for x in ((a,) if b is None else (a, b))]
-    del reader  # and with it the names of all documents
+    del reader  # frees the names of all documents
     pairs = _Compared(*sides[0], *sides[-1], alone=b is None)
     _check(pairs, missing)
     values, notes = _without(pairs, missing, measure)
@@ -138,7 +138,7 @@ def _of_lists(
 def _result(
     pairs: "_Compared", values: np.ndarray, metadata: dict, notes: tuple[str, ...]
 ) -> Similarity:
-    """Keep the values of different runs apart from those of runs with themselves."""
+    """Separate the values of different runs from those of runs with themselves."""
     first, second = pairs.pairs
     itself = pairs.alone & (first == second)
     return Similarity(
@@ -156,14 +156,14 @@ def _result(
 
 @dataclass(frozen=True)
 class _Compared:
-    """Runs that are compared, and which with which.
+    """Runs that are compared, and their pairs.
 
     Attributes:
-        runs_a: runs, ascending.
-        lists_a: their rankings.
-        runs_b: the other runs, or the same.
-        lists_b: their rankings, or the same.
-        alone: whether they are the same: then each is compared with itself, too.
+        runs_a: Runs, ascending.
+        lists_a: Rankings of runs_a.
+        runs_b: Other runs, or the same.
+        lists_b: Rankings of runs_b.
+        alone: whether runs_b are runs_a: then each run is also compared with itself.
     """
 
     runs_a: list[str]
@@ -220,7 +220,7 @@ class _Compared:
 
 
 def _check(pairs: _Compared, missing: str) -> None:
-    """Refuse runs that cannot be compared, before they are."""
+    """Refuse runs that cannot be compared, before the computation."""
     if pairs.alone and len(pairs.runs_a) == 1:
         raise DataError(
             f"run {pairs.runs_a[0]!r} is the only one",
@@ -246,7 +246,7 @@ def _without(
     """Return values of pairs and queries, where only one of two runs has the query.
 
     Returns:
-        float64 `[pairs, queries]`: NaN, or 0 for such a query by `zero`; notes.
+        float64 `[pairs, queries]`: 0 for such a query with `zero`, else NaN; and notes.
     """
     first, second = pairs.pairs
     values = np.full((len(first), len(pairs.queries)), nan)

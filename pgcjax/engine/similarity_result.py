@@ -15,14 +15,14 @@ class Similarity(Result):
     """RBO of pairs of runs.
 
     Attributes:
-        measure: with all its parameters.
-        runs_a: runs, ascending.
-        runs_b: the runs that they are compared with; the same runs if there are none.
-        pairs: places in runs_a, and in runs_b.
-        queries: ascending.
-        values: NaN where a pair has no value.
-        own: mean of each run with itself, where runs_b are the same runs; else empty.
-        table: a row per pair and query: run_a, run_b, query_id, measure, value.
+        measure: Name of the measure, with all parameters.
+        runs_a: Runs, ascending.
+        runs_b: Runs that they are compared with; the same runs if none were given.
+        pairs: Places of each pair in runs_a and in runs_b.
+        queries: Queries, ascending.
+        values: Value of each pair and query; NaN if there is none.
+        own: Mean of each run with itself, if runs_b are the same runs; else empty.
+        table: Row per pair and query: run_a, run_b, query_id, measure, value.
     """
 
     measure: str
@@ -45,10 +45,10 @@ class Similarity(Result):
         return self._rows(np.arange(len(self.values))).assign(mean=self._means)
 
     def matrix(self) -> pd.DataFrame:
-        """Lay means out: a row per run of a, a column per run of b.
+        """Arrange the means: a row per run of a, a column per run of b.
 
-        Without other runs it is symmetric; on the diagonal is a run with itself, which
-        is 1 by `ext` unless `ties=a` meets ties.
+        Without other runs it is symmetric; the diagonal compares each run with itself,
+        which is 1 with `ext` unless `ties=a` meets ties.
         """
         first, second = self.pairs
         square = np.full((len(self.runs_a), len(self.runs_b)), np.nan)
@@ -79,7 +79,7 @@ class Similarity(Result):
 def means(values: np.ndarray) -> np.ndarray:
     """Average `[pairs, queries]` over queries, NaN left out; NaN without a value.
 
-    Query by query, so that queries which a pair does not have change nothing.
+    Sums go query by query, so that queries which a pair lacks do not change them.
     """
     total, count = np.zeros((2, len(values)))
     for column in values.T:

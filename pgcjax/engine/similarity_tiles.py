@@ -56,11 +56,11 @@ def compare(
 ) -> Iterator[PairValues]:
     """Compare all pairs of rankings of each query.
 
-    Pairs without ties are summed by `kernel.untied`, others by `kernel.of_ties`: which
-    does not depend on other pairs, nor does what comes out.
+    Pairs without ties are summed by `kernel.untied`, others by `kernel.of_ties`.
+    Neither this choice nor the value of a pair depends on other pairs.
 
     Args:
-        queries: rankings of each.
+        queries: Rankings of each query.
         p: persistence.
         ties: `w`, `a` or `b`.
         budget: bytes that a tile may take.
@@ -85,15 +85,15 @@ class _Tile(NamedTuple):
     """Some pairs of one query.
 
     Attributes:
-        query: its number.
-        a: places of the one ranking of each pair.
-        b: places of the other.
-        length_a: number of documents of the one.
-        length_b: of the other.
-        places: of the pairs in what comes out.
-        width: padded length of rankings.
-        key: what is compiled.
-        arguments: of it.
+        query: Number of the query.
+        a: Place of the first ranking of each pair.
+        b: Place of the second ranking of each pair.
+        length_a: Number of documents of the first ranking.
+        length_b: Number of documents of the second ranking.
+        places: Places of the pairs in the result.
+        width: Padded length of rankings.
+        key: Key of the compiled program.
+        arguments: Arguments of the program.
     """
 
     query: int
@@ -203,7 +203,7 @@ def _laid_out(
         number[ids] = 0
     of_other = np.flatnonzero(number == 0)
     number[of_other] = np.arange(len(of_other))
-    # With room for documents that none has.
+    # With room for documents that no ranking has.
     size = 1 << max(2 * _SHORT, len(of_other)).bit_length()
     number[number < 0] = len(of_other)
     kind = np.int16 if width < 2**15 else np.int32

@@ -16,9 +16,9 @@ class MeasureTally:
     """Counts of one measure.
 
     Attributes:
-        answered: of its queries, those that a run has.
-        lacking: runs that lack one of them.
-        absent: how many scores those would be.
+        answered: Queries of the measure that a run has.
+        lacking: Runs that lack one of these queries.
+        absent: Number of scores that these runs lack.
         zero: whether every score is 0.
     """
 
@@ -32,10 +32,10 @@ class RunTally:
     """Counts of the runs of a job.
 
     Attributes:
-        run_ids: all of them.
-        void: those that have no query of any measure.
-        query_ids: queries that a run has, judged or not.
-        measures: what is counted of each.
+        run_ids: All runs.
+        void: Runs that have no query of any measure.
+        query_ids: Queries that a run has, judged or not.
+        measures: Counts of each measure.
     """
 
     def __init__(self, members: Iterable[Member]):

@@ -1,9 +1,9 @@
 """Graphs × rankings → mean, least and greatest score over orders of what a run lacks.
 
-Documents that a run did not retrieve are tied behind it. The peel of a run stops where
-their order decides; from there it goes on once for each document that may be first,
-and peels that come to the same state are one: so a score is exact, however many orders
-there are. A query and run whose ties lead to more than `STATES` of them has drawn ones.
+Documents that a run did not retrieve are tied below it. The peel of a run stops where
+their order decides, and goes on once for each document that may be first. Peels that
+reach the same state are merged, so a score is exact, however many orders there are. If
+the ties of a query and run lead to more than `STATES` states, orders are drawn instead.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,10 +42,10 @@ class Peels(NamedTuple):
     """Peels that go on from where ties decided, by number.
 
     Attributes:
-        pair: which query and run.
-        state: what is left.
-        within: whether a peel is of one phase of sources alone.
-        known: what earlier ties say of the order.
+        pair: Number of the query and run.
+        state: Documents that are left.
+        within: whether a peel covers only one phase of sources.
+        known: Knowledge of the order from earlier ties.
     """
 
     pair: np.ndarray
@@ -58,10 +58,10 @@ class Links(NamedTuple):
     """Links from peels to the peels that they lead to, from which values follow.
 
     Attributes:
-        parent: number of the peel that stopped.
-        child: number of the one that went on from there.
-        chance: of that one among others; they are alternatives. 0 where it goes on
-            after a phase of sources, whatever happened in that.
+        parent: Number of the peel that stopped.
+        child: Number of the peel that goes on from there.
+        chance: Probability of the child among alternatives. 0 if it goes on after a
+            phase of sources, whatever the order within the phase.
     """
 
     parent: np.ndarray
@@ -73,11 +73,11 @@ class Spread(NamedTuple):
     """Sums of RBO weights over orders, for `[runs, queries]`.
 
     Attributes:
-        mean: of the sums, and ...
-        min: the least and ...
-        max: the greatest of them.
-        error: standard error of the mean; 0 where it is exact.
-        drawn: where orders were drawn.
+        mean: Mean of the sums.
+        min: Least sum.
+        max: Greatest sum.
+        error: Standard error of the mean; 0 if it is exact.
+        drawn: whether orders were drawn.
     """
 
     mean: np.ndarray
@@ -91,7 +91,7 @@ class TieBatch(Batch):
     """Measures of the same graphs, weights and orders: mean, least, greatest score.
 
     Attributes:
-        cyclic: the queries whose graphs have cycles: in others, ties decide nothing.
+        cyclic: Queries whose graphs have cycles: in other graphs, ties decide nothing.
     """
 
     def __init__(self, members: Sequence[Member], setting: BatchSetting):
@@ -99,7 +99,7 @@ class TieBatch(Batch):
 
         Args:
             members: the measures.
-            setting: what may be used.
+            setting: Resources.
         """
         self.members, self._tensors = members, members[0].tensors
         self.docs, self._budget = self._tensors.docs, setting.budget
@@ -183,7 +183,7 @@ def _groups(graphs: Any, budget: int) -> Iterator[tuple[list[int], int]]:
 
 
 def has_cycles(graph: Graph) -> bool:
-    """Return whether some documents are left when all that beat nobody are taken."""
+    """Return whether repeated removal of documents that beat none leaves some."""
     if not len(graph.wins):
         return False
     edges = graph.edges() > 0
@@ -206,8 +206,8 @@ class _Tree:
         """Lay graphs out.
 
         Args:
-            graphs: of some queries, of about one size.
-            ranks: of their documents in each run: `[queries, runs, size]`.
+            graphs: Graphs of some queries, of about one size.
+            ranks: Ranks of their documents in each run: `[queries, runs, size]`.
             tensors: weights, and how many orders are drawn if there are many.
         """
         self._graphs, self._tensors = graphs, tensors
@@ -299,8 +299,8 @@ class _Tree:
     ) -> tuple[Peels, Links]:
         """List the peels that go on from where others stopped.
 
-        A phase of sources ends in the same state whatever their order: so a peel goes
-        on from there once, and others go through the phase, for its documents alone.
+        A phase of sources ends in the same state whatever their order. So one peel goes
+        on from its end, and others go through the phase, for only its documents.
         """
         width = stop.tied.sum(1)
         np.add.at(states, peels.pair, width)

@@ -1,11 +1,11 @@
 """Orders of documents that were not retrieved: exact chances, and drawn orders.
 
-A random order is one of independent clocks, which ring after Exp(1): the first of some
-tied documents is the one whose clock rings first. What was chosen before says of the
-clocks of the others only that they rang later, and an exponential clock that has not
-rung is as good as new. So of a set of tied documents it is enough to know, for each,
-the last moment at which it was known not to have rung. These moments are a chain: the
-gaps between them are independent and exponential, of known rates.
+A random order is that of independent clocks, which ring after Exp(1): the first of some
+tied documents is the one whose clock rings first. Earlier choices imply only that the
+clocks of the other documents rang later, and exponential clocks have no memory. So for
+each tied document it is enough to know the last moment at which its clock had not rung.
+These moments are a chain: the gaps between them are independent and exponential, with
+known rates.
 """
 
 from collections.abc import Collection, Iterator
@@ -21,9 +21,9 @@ class Clocks(NamedTuple):
     """Documents that were tied before, whose clocks had not rung at known moments.
 
     Attributes:
-        rates: of the gap before each moment; the moments follow each other from 1 on.
-        silent: for each document, the last moment at which its clock had not rung; 0
-            is the beginning.
+        rates: Rate of the gap before each moment; moments are numbered from 1.
+        silent: Last moment at which each document's clock had not rung; 0 is the
+            beginning.
     """
 
     rates: tuple[int, ...]
@@ -40,13 +40,13 @@ def first_rung(
     """Return which of several tied documents may be first, and how probably.
 
     Args:
-        known: of documents that were tied before, from `still_known`.
-        tied: the documents.
-        kinds: of each document; those of one kind are interchangeable.
+        known: Knowledge of documents that were tied before, from `still_known`.
+        tied: Tied documents.
+        kinds: Kind of each document; documents of one kind are interchangeable.
 
     Returns:
-        Chances, which add up to 1, by document and what is known then. Of several
-        interchangeable ones, the first stands for all of them.
+        Probabilities, which add up to 1, by document and the knowledge after it. The
+        first of several interchangeable documents represents all of them.
     """
     chosen = {*tied}
     apart = tuple(c for c in known if chosen.isdisjoint(doc for doc, _ in c.silent))
@@ -138,15 +138,15 @@ def still_known(known: Known, alive: np.ndarray) -> Known:
 def drawn(query: str, documents: int, n: int, *, seed: int) -> Int32[np.ndarray, "n d"]:
     """Draw n orders of all documents of a query: the place of each.
 
-    Random numbers are numpy's Philox by seed, block of `BLOCK` orders and query: an
-    order depends on the documents of its query alone, and the first of many are those
-    of few. All runs have the same ones, each of the documents that it lacks.
+    Random numbers are numpy's Philox by seed, block of `BLOCK` orders and query. So an
+    order depends only on the documents of its query, and a larger n begins with the
+    orders of a smaller one. All runs share orders, for the documents that each lacks.
 
     Args:
-        query: its name.
-        documents: how many it has.
-        n: how many orders.
-        seed: of the random numbers.
+        query: Name of the query.
+        documents: Number of documents of the query.
+        n: Number of orders.
+        seed: Seed of the random numbers.
     """
     blocks = [
         generator(seed, "orders", block, query).random((BLOCK, documents))

@@ -1,9 +1,9 @@
 """The one pipeline: queries × runs, cut into tiles, laid out, called and collected.
 
-A `TileBatch` says what is computed for one query and several runs. Everything else is
+A `TileBatch` defines the computation for one query and several runs. Everything else is
 here: queries are grouped by padded size, so that each size is compiled once; groups are
-cut into tiles that fit memory; tiles are laid out while those before are computed; each
-device has its part of a tile's queries; results are put in their place.
+cut into tiles that fit memory; a tile is laid out while the previous ones are computed;
+each device computes its part of a tile's queries; results are put in their places.
 
 Nothing here changes a score: neither the cut, nor the order, nor the devices.
 """
@@ -40,11 +40,11 @@ class Pace(NamedTuple):
     """Order in which a program goes through a tile on this device.
 
     Attributes:
-        step: most runs that are computed at once; None: all of a tile.
+        step: Most runs that are computed at once; None: all of a tile.
         in_turn: whether one query is computed after another, each with its own number
-            of iterations, as a CPU had better; else all at once.
-        in_one_piece: whether it is to be one function of machine code, for CPUs alone,
-            which spares a call for each operation: it may not scatter or sort.
+            of iterations, which is faster on a CPU; else all at once.
+        in_one_piece: whether to compile one function of machine code, only for CPUs,
+            which saves a call for each operation; it may not scatter or sort.
     """
 
     step: int | None = None
@@ -56,9 +56,9 @@ class PackedQueries(NamedTuple):
     """Queries of one size that are laid out.
 
     Attributes:
-        size: of all of them.
-        queries: their numbers.
-        arrays: a pytree whose first axis is queries.
+        size: Size of all these queries.
+        queries: Numbers of the queries.
+        arrays: Pytree of arrays whose first axis is queries.
     """
 
     size: Any
@@ -70,14 +70,14 @@ class TileBatch(ABC):
     """Queries and runs that are computed together.
 
     Attributes:
-        rows: number of queries, or of whatever stands in the first axis.
-        columns: number of runs, or of whatever stands in the second.
-        most_columns: of any call; a call with fewer has the same programs.
-        budget: bytes of a tile.
-        rounds: how often a call goes through a tile's queries, for each run.
-        shared: arrays that every call needs as a whole.
-        shape: of a score.
-        dtype: of a score.
+        rows: Number of queries, or of items of the first axis.
+        columns: Number of runs, or of items of the second axis.
+        most_columns: Most columns of any call; calls with fewer have the same programs.
+        budget: Bytes of a tile.
+        rounds: How often a call goes through a tile's queries, for each run.
+        shared: Arrays that every call needs as a whole.
+        shape: Shape of a score.
+        dtype: Type of a score.
     """
 
     rows: int
@@ -106,20 +106,20 @@ class TileBatch(ABC):
     def pack_queries(
         self, queries: Sequence[int], size: Any
     ) -> Sequence[PackedQueries]:
-        """Lay out what does not depend on runs.
+        """Lay out the arrays that do not depend on runs.
 
         Args:
-            queries: those of a tile.
-            size: of them; what is laid out may have others, such as fewer votes.
+            queries: Queries of a tile.
+            size: Size of these queries; results may have others, such as fewer votes.
         """
 
     def keep(self, part: PackedQueries, arrays: PyTree) -> None:
-        """Take what is laid out as the devices have it, for other runs to come."""
+        """Take laid out arrays as the devices have them, for later runs."""
         del part, arrays
 
     @abstractmethod
     def pack_runs(self, queries: Sequence[int], runs: slice, size: Any) -> PyTree:
-        """Lay out what depends on runs: arrays `[queries, runs, …]`."""
+        """Lay out the arrays that depend on runs: `[queries, runs, …]`."""
 
     @abstractmethod
     def program(self, size: Any) -> QueryProgram:
@@ -135,7 +135,7 @@ class TileBatch(ABC):
         raise error
 
     def finish(self, queries: Sequence[int], runs: slice, result: PyTree) -> np.ndarray:
-        """Scores of what the program gave: `[queries, runs, …]`, as of `shape`."""
+        """Convert results of the program to scores: `[queries, runs, …]` of `shape`."""
         del queries, runs
         return result
 

@@ -71,23 +71,23 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
 ) -> Uncertainty | LeftOut | StoppingDecision:
     """Score runs by judgments that are resampled, left out, or not yet complete.
 
-    Runs, judgments, measures, order, float32, missing, verify and job are as of
-    `evaluate`, whose scores are `observed` of what is returned.
+    For runs, judgments, measures, order, float32, missing, verify and job see
+    `evaluate`, whose scores are `observed` of the result.
 
     Args:
-        replicates: how often to draw; 1000 if None.
-        resample: what is drawn: `judgments`, `judges`, `queries` or `both`.
-        seed: of what is drawn.
-        cluster, collections: of queries, as of `compare`: where `queries` are drawn.
-        score_intervals: whether to give those of single scores, too: twice the work.
-        leave_out: `judges` or `runs`, one after the other, in place of replicates.
-        pool_depth: ranks of a run that brought documents to be judged, to leave it out.
-        anytime: `best`, `topK` or `RUN,RUN`: whether the queries judged so far settle
-            that, in place of replicates; without judgments, which to judge first.
-        alpha, ceiling: of `anytime`: chance of ever being wrong; bound of all scores.
+        replicates: Number of replicates; 1000 if None.
+        resample: Units to draw: `judgments`, `judges`, `queries` or `both`.
+        seed: Seed of the draws.
+        cluster, collections: Units of queries, see `compare`; if `queries` are drawn.
+        score_intervals: whether to compute intervals of single scores: twice the work.
+        leave_out: Leave out `judges` or `runs`, one by one, in place of replicates.
+        pool_depth: Ranks of a run that were pooled, for `leave_out="runs"`.
+        anytime: Conclusion `best`, `topK` or `RUN,RUN`: whether the queries judged so
+            far settle it, in place of replicates; without judgments, which to judge.
+        alpha, ceiling: For `anytime`: chance of ever being wrong; bound of all scores.
 
     Raises:
-        DataError, UsageError, VerificationError: as of `evaluate`.
+        DataError, UsageError, VerificationError: see `evaluate`.
     """
     judgments = {"preferences": preferences, "qrels": qrels}
     judgments |= {"intent_qrels": intent_qrels, "intents": intents, "context": context}
@@ -111,7 +111,7 @@ def _check_together(
     """Refuse a part of the runs, and a structure unless queries are resampled.
 
     Raises:
-        UsageError: these do not go together.
+        UsageError: the arguments exclude each other.
     """
     structure = {"cluster": cluster, "collections": collections}
     given = [name for name, value in structure.items() if value is not None]
@@ -130,7 +130,7 @@ def _check_together(
 def _left_out_settings(
     leave_out: str, pool_depth: int, replicates: int | None
 ) -> dict[str, Any]:
-    """Check what is left out, and return it as metadata."""
+    """Check the arguments of leaving out, and return them as metadata."""
     check_choice("leave_out", leave_out, LEFT_OUT)
     check_whole("pool_depth", pool_depth, 1)
     if replicates:
@@ -149,8 +149,8 @@ def _anytime(
     """Score runs by the judgments so far, and decide whether they settle a question.
 
     Raises:
-        UsageError: means are of several measures, or over other queries for each run;
-            or replicates are asked for, or something is to be left out.
+        UsageError: there are several measures, or runs have means over different
+            queries; or `replicates` or `leave_out` is given.
     """
     from pgcjax.stats.anytime import decide
 
@@ -183,7 +183,7 @@ def _anytime(
 def _draw_settings(
     replicates: int | None, resample: str, seed: int, score_intervals: bool
 ) -> dict[str, Any]:
-    """Check what is to be drawn, and return it as metadata."""
+    """Check the arguments of the draws, and return them as metadata."""
     check_choice("resample", resample, RESAMPLED)
     count = check_replicates(replicates, seed)
     settings = {"replicates": count, "resample": resample, "seed": seed}
@@ -220,12 +220,12 @@ def draw_scores(
     cluster: Any = None,
     collections: Any = None,
 ) -> Uncertainty:
-    """Score runs by judgments, or queries or clusters of them, that are drawn again.
+    """Score runs by resampled judgments, queries or clusters of queries.
 
     Raises:
-        UsageError: a measure has no judgments to draw. DataError: judgments name no
-            judge, and judges are to be drawn; or there are too few clusters, or queries
-            of a collection.
+        UsageError: a measure has no judgments to draw. DataError: judges are to be
+            drawn, and judgments name none; or there are too few clusters, or queries of
+            a collection.
     """
     from pgcjax.judging.variants import drawn_queries
     from pgcjax.stats.score_intervals import ScoreIntervals
@@ -262,7 +262,7 @@ def draw_scores(
         if "score_intervals" in settings:
             there = has if missing == "skip" else np.ones_like(has)
             names = list(member.tensors.docs)
-            spread = np.where(has, next(spreads)[:, 0], 0.0)  # 0 where it lacks one
+            spread = np.where(has, next(spreads)[:, 0], 0.0)  # 0 without the query
             single[name] = ScoreIntervals(names, scores, there, spread)
     return Uncertainty(
         settings,
@@ -275,7 +275,7 @@ def draw_scores(
 
 
 def observed_means(scored: Scored, missing: str) -> dict[str, np.ndarray]:
-    """Compute the mean of each run by each measure, as replicates are averaged."""
+    """Compute the mean of each run by each measure, averaged like a replicate."""
     from pgcjax.stats.uncertainty import query_means
 
     return {
@@ -309,7 +309,7 @@ def _batches_of_draws(request: ScoringRequest, settings: dict[str, Any]) -> list
 
 
 def _verify_means(observed: dict[str, np.ndarray], scored: Scored) -> None:
-    """Compare means beside which intervals stand with those that twins recomputed.
+    """Compare the means that have intervals with the means that twins recomputed.
 
     Raises:
         VerificationError: they differ.
@@ -329,11 +329,11 @@ def _verify_means(observed: dict[str, np.ndarray], scored: Scored) -> None:
 
 
 def _left_out(task: ScoringTask, settings: dict[str, Any], verify: float) -> LeftOut:
-    """Leave out one owner after the other, and put the scores together.
+    """Leave out one owner of judgments after the other, and collect the scores.
 
     Raises:
-        UsageError: a measure has no judgments to leave out. DataError: there is nobody
-            to leave out, or runs cannot be read twice.
+        UsageError: a measure has no judgments to leave out. DataError: there is no
+            owner to leave out, or runs cannot be read twice.
     """
     from pgcjax.engine.variant_batch import VariantGraphs, VariantScores, check_variants
     from pgcjax.judging.variants import QueryVotes, judges_as_owners, left_out
@@ -385,10 +385,10 @@ def _left_out(task: ScoringTask, settings: dict[str, Any], verify: float) -> Lef
 
 
 def _runs_as_owners(votes: QueryVotes, task: ScoringTask, depth: int) -> Owners:
-    """Read all runs for the judged documents that one alone has among its first.
+    """Read all runs, and find the judged documents that only one run contributed.
 
-    A judgment is of a run if one of its documents is there for that run alone; both
-    documents may be of different runs.
+    A run owns a judgment if it alone has one of the documents among its first `depth`;
+    the two documents may belong to different runs.
     """
     from pgcjax.judging.variants import Owners
 
@@ -431,7 +431,7 @@ def _sole_runs(
     depth: int,
     progress: Progress | None,
 ) -> tuple[list[str], np.ndarray]:
-    """All runs, ascending, and the one that alone has a document, by its code."""
+    """Find all runs, ascending, and the only run with each document among its first."""
     number: dict[str, int] = {}
     count = np.zeros(judged.end, np.int64)
     owner = np.full(judged.end, -1)

@@ -1,8 +1,8 @@
 """Variants of the judgments × rankings → scores, and means over queries.
 
-A variant of the judgments has the same votes, which count differently: graphs are made
-anew on the device, of what each vote counts, and peeled. Runs are laid out once. Votes
-that count the same in all variants of a block are laid out with the grades.
+A variant of the judgments has the same votes with other counts: the device makes a
+graph from the counts of votes, and peels it. Runs are laid out once. Votes with equal
+counts in all variants of a block are laid out with the grades.
 """
 
 import math
@@ -43,12 +43,12 @@ class VoteEdges(NamedTuple):
     """Edges of a query's graph that its votes make, and those that need no vote.
 
     Attributes:
-        vote: of each edge, which of the query's votes makes it.
-        pairs: the better and the worse vertex.
-        likely: how many edges, from the first on, are of the likelier documents of
-            votes; those behind are of the others, where a vote counts for both.
-        fixed: edges of grades.
-        graded: vertices that are there without a vote.
+        vote: Number of the vote that makes each edge.
+        pairs: Better and worse vertex of each edge.
+        likely: Number of leading edges that prefer the likelier document of their vote;
+            the edges after them prefer the other one, if a vote counts for both.
+        fixed: Edges of grades.
+        graded: Vertices that exist without a vote.
     """
 
     vote: Int[np.ndarray, " edges"]
@@ -77,8 +77,8 @@ class VariantGraphs:
 
     Attributes:
         member: PGC of preferences; see `check_variants`.
-        votes: of which its graphs were made.
-        edges: of each query; None of those without vertices.
+        votes: Votes from which its graphs were made.
+        edges: Edges of each query; None for queries without vertices.
     """
 
     def __init__(self, member: Member, votes: QueryVotes):
@@ -111,10 +111,10 @@ class VariantGraphs:
         """Find the vertices of the votes of a query.
 
         Args:
-            query: its name.
-            graph: of all its votes.
-            better: the better and the worse document of each row of the table.
-            prefers: whether a row prefers a document.
+            query: Name of the query.
+            graph: Graph of all votes of the query.
+            better: Better and worse document of each row of the table.
+            prefers: Whether each row prefers a document.
         """
         rows = self.votes.rows.get(query, np.zeros(0, np.int64))
         vote = np.flatnonzero(prefers[rows])
@@ -140,12 +140,12 @@ class VariantGraphs:
         return one
 
     def amounts(self, query: str, edges: VoteEdges, counts: Counts) -> Amounts:
-        """Compute what each edge counts in some variants.
+        """Compute the count of each edge in some variants.
 
         Args:
-            query: its name.
-            edges: of the query.
-            counts: how often each of its votes counts.
+            query: Name of the query.
+            edges: Edges of the query.
+            counts: Count of each vote of the query.
         """
         if not self._in_parts:
             return counts[:, edges.vote]
@@ -154,7 +154,7 @@ class VariantGraphs:
         won, lost = in_parts(weights, most, self._soft)
         parts = won[:, edges.vote[: edges.likely]], lost[:, edges.vote[edges.likely :]]
         amounts = np.concatenate(parts, axis=1)
-        if not edges.fixed.any():  # smaller counts are peeled faster, and just so
+        if not edges.fixed.any():  # smaller counts: faster, with equal results
             amounts //= max(1, int(np.gcd.reduce(amounts, axis=None)))
         return amounts
 
@@ -175,10 +175,10 @@ class Block(NamedTuple):
     """Scores of several variants and runs.
 
     Attributes:
-        first: number of the first variant.
-        runs: which runs.
-        scores: of every query.
-        present: whether any vote of a query counts, or a grade: else nobody judged it.
+        first: Number of the first variant.
+        runs: Runs that are scored.
+        scores: Scores of every query.
+        present: Whether a vote or grade of a query counts: else it is unjudged.
     """
 
     first: int
@@ -193,7 +193,7 @@ class VariantBatch(Batch):
     def __init__(
         self, graphs: VariantGraphs, variants: Variants, stage: str = "resampling"
     ):
-        """Take graphs, what their votes count, and what progress is called with."""
+        """Take graphs, variants of their votes, and the stage for progress."""
         self.graphs, self.variants, self._stage = graphs, variants, stage
         self.members, self.docs = [graphs.member], graphs.member.tensors.docs
         self._room = 0
@@ -258,19 +258,19 @@ class VariantTiles(TileBatch):
         """Take a block.
 
         Args:
-            graphs: of all queries.
-            variants: of their votes.
-            part: the variants of the block.
-            runs: all of them.
-            columns: those that are scored.
-            shared: their documents and the weights of ranks, on the devices.
+            graphs: Graphs of all queries.
+            variants: Variants of their votes.
+            part: Variants of the block.
+            runs: All runs.
+            columns: Runs that are scored.
+            shared: Documents of the runs and weights of ranks, on the devices.
         """
         self._graphs, self._variants, self._part = graphs, variants, part
         self._runs, self._first, self.shared = runs, columns.start, shared
         self._names = list(graphs.member.tensors.docs)
         self.rows, self.columns = len(self._names), columns.stop - columns.start
         self.most_columns, number = self.columns, len(variants.names)
-        # Of all blocks, so that the last one has the same programs.
+        # One padded number for all blocks, so that the last one has the same programs.
         self._padded = min(BLOCK, max(8, 1 << (number - 1).bit_length()))
         self.shape, self.rounds = (self._padded,), self._padded
         self.present = np.ones((self._padded, self.rows), bool)
@@ -293,12 +293,12 @@ class VariantTiles(TileBatch):
         return 4 * (size.vertices**2 + self._padded * size.width), per_pair
 
     def pace(self, size: Size) -> Pace:
-        """One query after another, in which there is work enough."""
+        """One query after another: each is work enough for a device."""
         del size
         return Pace(in_turn=True)
 
     def pack_queries(self, queries: Sequence[int], size: Size) -> list[PackedQueries]:
-        """Draw the votes of queries, and lay out what they count."""
+        """Draw the votes of queries, and lay out their counts."""
         groups: dict[Size, list[tuple]] = {}
         for query in queries:
             if (drawn := self._drawn(query, size)) is not None:
@@ -314,7 +314,7 @@ class VariantTiles(TileBatch):
     def _drawn(self, query: int, size: Size) -> tuple | None:
         """Size, fixed edges, graded vertices, and pairs and amounts of those that vary.
 
-        None where a query has no variants of this block.
+        It is None for a query without variants in this block.
         """
         name, edges = self._names[query], self._graphs.edges[query]
         assert edges is not None
@@ -376,15 +376,15 @@ class VariantTiles(TileBatch):
 def variant_program(
     form: str, n: int, together: int, at_once: int, cpu: bool
 ) -> QueryProgram:
-    """Program that makes graphs of what votes count, and adds up weights of ranks.
+    """Program that makes graphs from counts of votes, and adds up weights of ranks.
 
     Args:
         form: `packed` or `wide`; see `peel_batch`.
         n: padded number of vertices.
-        together: variants in a step; a divisor of their number.
-        at_once: runs in a step; if they are fewer than all, of one variant.
-        cpu: whether steps may be as many as the largest graph of a step has vertices:
-            a GPU would be asked for that number at each step.
+        together: Number of variants in a step; a divisor of their number.
+        at_once: Number of runs in a step; if fewer than all, a step has one variant.
+        cpu: whether the number of steps may depend on the data: the largest number of
+            vertices, for which a GPU would have to wait at each step.
     """
 
     def packed(graph: Any, run: Any, steps: Any, weights: Any) -> Array:
@@ -438,13 +438,13 @@ class VariantMeans(VariantBatch):
         missing: str,
         queries_by: int | None = None,
     ):
-        """Take what is averaged.
+        """Take the graphs and variants whose scores are averaged.
 
         Args:
-            graphs: of a measure.
-            variants: of their votes.
-            missing: as of `evaluate`.
-            queries_by: a seed by which queries are drawn again, too.
+            graphs: Graphs of a measure.
+            variants: Variants of their votes.
+            missing: see `evaluate`.
+            queries_by: Seed for resampling the queries, too.
         """
         super().__init__(graphs, variants)
         self._missing, self._queries_by = missing, queries_by
@@ -477,7 +477,7 @@ class VariantScores(VariantBatch):
         stage: str = "resampling",
         memory: float = math.inf,
     ):
-        """Take the bytes that scores may take, too."""
+        """Take the bytes that scores may take, and the arguments of `VariantBatch`."""
         super().__init__(graphs, variants, stage)
         self._memory, self._runs = memory, 0
 
@@ -512,7 +512,7 @@ class VariantPercentiles(VariantBatch):
     def score(
         self, rankings: "Rankings", progress: Progress | None = None
     ) -> Float64[np.ndarray, "3 1 runs queries"]:
-        """Compute what `Percentiles.found` holds of each run and query."""
+        """Compute `Percentiles.found` for each run and query."""
         count, queries = len(self.variants.names), len(self.docs)
         made = np.zeros((3, len(rankings.run_ids), queries))
         spread = Percentiles(count, 0, queries)
@@ -530,7 +530,7 @@ def _parts(count: int, step: int) -> list[slice]:
 
 
 def is_of_votes(member: Member) -> bool:
-    """Whether a measure peels graphs of preferences, whose votes may be others."""
+    """Whether a measure peels graphs of preferences, whose votes can vary."""
     needs = member.measure.needs
     graphs = type(member.tensors) is PeelTensors and "preferences" in needs
     return graphs and not _has_other_ideal(member)
@@ -545,12 +545,12 @@ def check_variants(member: Member, purpose: str, instead: str = "") -> None:
     """Refuse a measure that has no votes to draw, or to leave out.
 
     Args:
-        member: the measure.
-        purpose: what is asked, such as `resample='judges'`.
-        instead: what can be asked of it.
+        member: Measure.
+        purpose: Argument that needs votes, such as `resample='judges'`.
+        instead: Argument that the measure supports.
 
     Raises:
-        UsageError: it has none.
+        UsageError: the measure has no votes.
     """
     if not is_of_votes(member):
         of = "PGC of preferences alone"

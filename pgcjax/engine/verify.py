@@ -25,7 +25,7 @@ TOLERANCE = 1e-12
 """Largest difference of a score from its twin, float64 sums of 1000 terms; and of a
 mean, relative to one above 1."""
 
-_ENDS_TOLERANCE = 1e-9  # of an interval: a spread near 0 loses digits in its root
+_ENDS_TOLERANCE = 1e-9  # for intervals: roots of spreads near 0 lose digits
 
 _ByQuery = Mapping[tuple[str, str], Mapping[str, float]]  # of a run and measure
 
@@ -48,9 +48,9 @@ def check_share(share: float) -> float:
 class Sample:
     """Rankings that are kept, as runs pass by, to be scored by the twins.
 
-    A share of the pairs of run and judged query is chosen by a hash of their names, so
-    that the choice does not depend on files or their order. If it chooses none, the
-    pair of the least hash is kept: something is always recomputed.
+    A hash of names chooses a share of the pairs of run and judged query, so the choice
+    does not depend on files or their order. If it chooses none, the pair of the least
+    hash is kept, so at least one is recomputed.
     """
 
     def __init__(self, share: float):
@@ -93,16 +93,16 @@ class Sample:
     ) -> int:
         """Recompute the scores of the chosen rankings, and the means of their runs.
 
-        Means are recomputed from the twins' scores, and of rankings that were not
-        chosen from the scores in the table.
+        Means are recomputed from the twins' scores, and from scores in the table for
+        rankings that were not chosen.
 
         Args:
-            scores: what is printed and written; whoever computed them.
-            request: what was asked.
-            batches: of the request.
+            scores: Scores that are printed and written.
+            request: Measures and judgments.
+            batches: Batches of the request.
 
         Returns:
-            How many scores were recomputed.
+            Number of scores that were recomputed.
 
         Raises:
             VerificationError: a score or a mean differs from its twin.
@@ -154,10 +154,10 @@ def _check_queries(
     """Compare the queries of each mean with those that were judged.
 
     Args:
-        request: what was asked.
-        by_query: the scores of the table that is printed.
-        answered: of each run, judged queries that it has; all of them if `whole`.
-        whole: whether that is so.
+        request: Measures and judgments.
+        by_query: Scores of the table that is printed.
+        answered: Judged queries that each run has; all of them if `whole`.
+        whole: whether `answered` has all judged queries of each run.
     """
     from pgcjax.reference.means import judged_queries  # which imports scipy
 
@@ -182,10 +182,10 @@ def _check_means(
     """Recompute means and their intervals, as users see them.
 
     Args:
-        scores: what is printed and written.
-        table: its rows of some runs.
-        by_query: their scores: the twins' where these were computed.
-        request: what was asked.
+        scores: Scores that are printed and written.
+        table: Rows of some runs of the scores.
+        by_query: Scores of these runs: the twins' where these were computed.
+        request: Measures and judgments.
     """
     from pgcjax.reference.means import interval, mean
 
@@ -282,10 +282,10 @@ def _packed_rows(
     """Lay a packed ranking out; what was not read is as a document nobody judged.
 
     Args:
-        names: of documents.
-        numbers: those of this ranking.
-        position: of each.
-        length: of the ranking.
+        names: Names of documents.
+        numbers: Numbers of the documents of this ranking.
+        position: Position of each document.
+        length: Length of the ranking.
     """
     docs = [f"\0{i}" for i in range(length)]
     for number, place in zip(numbers.tolist(), position.tolist(), strict=True):

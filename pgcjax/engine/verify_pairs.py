@@ -22,9 +22,9 @@ from pgcjax.reference.order import ordered
 class PairSample:
     """Rankings that are kept, as runs pass by, to be compared by the twins.
 
-    Of each query, a hash of names chooses as many rankings as make a share of its
-    pairs, and at least the two of the least hash: where two runs answer a query, one
-    pair is compared again.
+    For each query, a hash of names chooses rankings whose pairs make the share of all
+    its pairs: at least the two rankings with the least hashes. So if two runs answer a
+    query, at least one pair is compared again.
     """
 
     def __init__(self, share: float, order: str):
@@ -36,7 +36,7 @@ class PairSample:
         self._bound = sqrt(check_share(share)) * 2**32
         self._order = order
         self._lock = Lock()
-        # Of each query, by hash and run.
+        # For each query, by hash and run.
         self._kept: dict[str, dict[tuple[int, str], Rows]] = {}
         self._values: dict[tuple[str, str, str], list[float]] = {}
         self.count = 0
@@ -67,9 +67,9 @@ class PairSample:
         """Return what compares the preferences of a measure and query with the twin.
 
         Args:
-            measures: of two rankings, by name.
-            tables: judgments.
-            missing: whether pairs of runs that lack a query count for it, as `zero`.
+            measures: Measures of two rankings, by name.
+            tables: Tables of judgments.
+            missing: With `zero`, pairs of runs that lack a query count for it.
 
         Returns:
             A function of measure, query, names of all runs, and preferences of their

@@ -1,15 +1,16 @@
 """Win rates of systems by few votes of people and many of a model, and their ranks.
 
-The win rate of a system is the share of its comparisons that it wins by people, a tie
-being half, as the comparisons that the model voted on are drawn. It is estimated by
-λ a + b: a is the share by the model where people did not vote, and b the share of what
-people say less λ times what the model does, where they did. λ makes the variances of
-all systems together least. Votes on one query may go together: each query moves the
-estimate by a sum of residuals, and these sums make its covariance.
+The win rate of a system is the share of its comparisons that it would win by votes of
+people, among comparisons like those that the model voted on; a tie counts half. The
+estimate is λ a + b: a is the model's share on comparisons without people's votes, and b
+the mean, over comparisons with them, of people's vote less λ times the model's. λ
+minimises the sum of the systems' variances. Votes on one query may be correlated: each
+query moves the estimate by a sum of residuals, and these sums make its covariance.
 
-Source: Chatzi, Straitouri, Thejaswi and Gomez Rodriguez 2024, of the estimate; ranks
-are not of their ellipsoid, but of all differences together, stepwise. Their published
-code divides residuals by the number of all comparisons: such errors are too small.
+Source: Chatzi, Straitouri, Thejaswi and Gomez Rodriguez 2024, for the estimate. Ranks
+come from simultaneous stepwise tests of all differences, not from their ellipsoid. The
+published code divides residuals by the number of all comparisons, so its standard
+errors are too small.
 """
 
 from typing import Any, NamedTuple
@@ -36,21 +37,22 @@ Sides = Int[np.ndarray, " sides"]
 def rank_sets(
     model: Any, *, people: Any, level: float = 0.95, draws: int = 4000, seed: int = 0
 ) -> RankSets:
-    """Compute win rates of systems, and which ranks each may have, all at a level.
+    """Compute win rates of systems, and simultaneous sets of their possible ranks.
 
-    People voted on some of the comparisons that a model voted on, drawn by lot.
+    People voted on a random sample of the comparisons that a model voted on.
 
     Args:
-        model: votes on pairs of systems, each on the answers to a query; as of
+        model: Votes of the model on pairs of systems that answer a query; see
             `read_preferences`, such as query_id, model_a, model_b, winner.
-        people: likewise; of several votes on a pair the most frequent one counts.
-        level: of all ranks together.
-        draws: of the largest statistics.
-        seed: of these.
+        people: Votes of people; of several on a pair, the most frequent counts.
+        level: Confidence level of all ranks together.
+        draws: Number of draws of the largest statistic.
+        seed: Seed of the draws.
 
     Raises:
-        DataError: people voted too little, or not by lot, or on what the model did not;
-            or a file is malformed. UsageError: an argument is wrong.
+        DataError: people voted on too few comparisons, no random sample, or comparisons
+            without a vote of the model; or a file is malformed. UsageError: an argument
+            is wrong.
 
     Source: see `pgcjax.engine.win_rates`.
     """
@@ -75,12 +77,12 @@ class SystemVotes(NamedTuple):
     """Comparisons of two systems each, by a model and in part by people.
 
     Attributes:
-        names: of systems.
-        side: system of the first of each comparison, then of the second of each.
-        query: number of the query of each comparison.
-        judged: whether people judged it.
-        people: 1 if the side wins by people, 0 if the other does, or 1/2.
-        model: likewise by the model; a mean of its votes.
+        names: Names of the systems.
+        side: First system of each comparison, then the second system of each.
+        query: Number of the query of each comparison.
+        judged: whether people judged the comparison.
+        people: 1 if people prefer the side's system, 0 if the other, 1/2 for a tie.
+        model: The same for the model: the mean of its votes.
     """
 
     names: list[str]
@@ -111,10 +113,10 @@ class WinRates(NamedTuple):
     """Estimated win rates.
 
     Attributes:
-        mean: of each system.
-        covariance: of these.
+        mean: Estimate of each system's win rate.
+        covariance: Covariance of the estimates.
         power: λ, the weight of the model's votes.
-        freedom: degrees of freedom: queries that people judged, less one.
+        freedom: Degrees of freedom: number of queries that people judged, less one.
     """
 
     mean: Float64[np.ndarray, " systems"]
@@ -143,15 +145,15 @@ def estimate(votes: SystemVotes) -> WinRates:
 def _shares(
     votes: SystemVotes, won: Float64[np.ndarray, " sides"], among: Bool[np.ndarray, "*"]
 ) -> tuple[Float64[np.ndarray, " systems"], sparse.csr_array]:
-    """Compute the share of comparisons that each system wins, and what queries add.
+    """Compute each system's share of won comparisons, and the effects of queries.
 
     Args:
-        votes: of which systems and queries are.
-        won: of each side.
+        votes: Systems and queries of the comparisons.
+        won: Value of each side: 1 if it wins.
         among: the sides that count.
 
     Returns:
-        Shares, and by how much each query (row) moves that of each system (column).
+        Shares, and by how much each query (row) moves each system's share (column).
     """
     side, won, k = votes.side[among], won[among], len(votes.names)
     games = np.bincount(side, minlength=k)
@@ -165,7 +167,7 @@ def told_apart(
 ) -> Bool[np.ndarray, "systems systems"]:
     """Find which systems differ, by windows of systems (see `stats.rank_sets`).
 
-    Differences are drawn together, by the multivariate t distribution.
+    Differences are drawn jointly, from the multivariate t distribution.
     """
     k, covariance = len(rates.mean), rates.covariance
     variance = covariance.diagonal()
@@ -192,12 +194,13 @@ def check_sample(votes: SystemVotes) -> float:
     """Test whether the comparisons that people judged are a random share of all.
 
     Returns:
-        p: the least of how often each system is compared, how often it wins by the
-        model, and how sure the model is, by Bonferroni; by the normal approximation,
-        with the larger of the variances of a lot of comparisons and one of queries.
+        p value: the least of tests of how often each system is compared, how often it
+        wins by the model, and how certain the model is, corrected by Bonferroni. The
+        normal approximation takes the larger of the variances of samples of
+        comparisons and of queries.
 
     Raises:
-        DataError: they are not; or too few.
+        DataError: the comparisons are no random share, or too few.
     """
     names, judged, n = votes.names, votes.judged, len(votes.judged)
     if (queries := len(np.unique(votes.query[judged]))) < CLUSTERS:

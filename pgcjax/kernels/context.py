@@ -13,9 +13,9 @@ class PairGains(NamedTuple):
 
     Attributes:
         size: n, the number of documents.
-        pair: d·n + d' - n² of each pair of a document d and the one before it, d':
-            ascending and negative, so that zeros may follow.
-        gain: of each pair.
+        pair: d·n + d' - n² for each pair of a document d and the document d' before
+            it; ascending and negative, so padding with zeros keeps the order.
+        gain: Gain of d in each pair.
     """
 
     size: Int[Any, ""]
@@ -27,11 +27,12 @@ class ContextGains(NamedTuple):
     """Data of a query for measures of conditional grades.
 
     Attributes:
-        gain: of each document on its own.
-        judged: of documents after others, where it was judged.
-        level: number of each document's own grade among those of the query, from 1; 0
-            if it has none.
-        predicted: gain by the levels of the document before (rows) and of its own.
+        gain: Gain of each document on its own.
+        judged: Conditional gains of the judged pairs.
+        level: Number of each document's own grade among the grades of the query, from
+            1; 0 without a grade.
+        predicted: Gain by the level of the document before (rows) and the document's
+            own level (columns).
         ideal: see `kernels.graded.QueryGains`.
     """
 
@@ -45,7 +46,7 @@ class ContextGains(NamedTuple):
 def previous(ranked: RankedList) -> tuple[Int[Array, " w"], Bool[Array, " w"]]:
     """Find the document right before each: its vertex, and whether it is a judged one.
 
-    The run may have a document between the two that is not in the list.
+    In the run, a document that is not in the list may stand between the two.
     """
     before = jnp.pad(ranked.vertex[:-1], (1, 0))
     follows = ranked.rank == jnp.pad(ranked.rank[:-1], (1, 0)) + 1
@@ -60,9 +61,10 @@ def after(
     *,
     where: Bool[Array, " w"],
 ) -> Float[Array, " w"]:
-    """Look up what documents `doc` gain after `other` ones, both vertices.
+    """Look up the gains of documents `doc` right after documents `other`.
 
-    Where nobody judged the pair, or `where` is False, it is `default`.
+    Both are vertices. Pairs that nobody judged, or whose `where` is False, have the
+    gain `default`.
     """
     n, pair = judged.size, judged.pair
     doc, other = (x.astype(n.dtype) for x in (doc, other))

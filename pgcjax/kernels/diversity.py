@@ -1,7 +1,7 @@
 """Measures of diversity: how many intents a run serves, how early, how often.
 
-Each takes the documents in a `RankedList` and, of each of a query's `m` intents, what
-they are worth to it: `gain` `[m, w]`, 0 where there is nothing.
+Each takes the documents in a `RankedList` and `gain` `[m, w]`, the gain of each
+document for each of the query's `m` intents; 0 where it has none.
 """
 
 from collections.abc import Callable
@@ -31,9 +31,9 @@ class Novelty(NamedTuple):
     """Data of a query for measures of novelty.
 
     Attributes:
-        relevance: as of `Served`.
+        relevance: see `Served`.
         fade: `(1 - alpha)^c` for c = 0, 1, …
-        scale: what the measure multiplies with or divides by, if anything.
+        scale: Factor or divisor of the measure, if it has one.
     """
 
     relevance: Float[Any, "m n"]
@@ -45,8 +45,8 @@ class Effective(NamedTuple):
     """Data of a query for effective precision.
 
     Attributes:
-        relevance: as of `Served`.
-        navigational: whether an intent is.
+        relevance: see `Served`.
+        navigational: whether each intent is navigational.
         k: the cutoff.
     """
 
@@ -59,11 +59,11 @@ class IntentGains(NamedTuple):
     """Data of a query for measures that score each intent by itself.
 
     Attributes:
-        gain: of each document, by intent.
-        weight: of each intent.
-        ideal: what the measure takes of the ideal list of each intent: see
-            `kernels.graded.QueryGains`; with a first axis of intents.
-        navigational: whether an intent is; or nothing.
+        gain: Gain of each document for each intent.
+        weight: Weight of each intent.
+        ideal: Data of the ideal list of each intent: see `kernels.graded.QueryGains`;
+            the first axis is intents.
+        navigational: whether each intent is navigational; or nothing.
     """
 
     gain: Float[Any, "m n"]
@@ -76,9 +76,9 @@ class GlobalGains(NamedTuple):
     """Data of a query for measures that add gains up over intents by run.
 
     Attributes:
-        gain: of each document, by intent, times the weight of the intent.
-        total: of all weights.
-        navigational: whether an intent is.
+        gain: Gain of each document for each intent, times the weight of the intent.
+        total: Sum of all weights.
+        navigational: whether each intent is navigational.
         ideal: see `kernels.graded.QueryGains`.
     """
 
@@ -89,21 +89,23 @@ class GlobalGains(NamedTuple):
 
 
 def gains_of(table: Float[Array, "m n"], ranked: RankedList) -> Gain:
-    """Look up what the documents in `ranked` are worth to each intent."""
+    """Look up the gains of the documents in `ranked` for each intent."""
     return jnp.where(ranked.where, table[:, ranked.vertex], 0.0)
 
 
 def earlier(gain: Gain) -> Int[Array, "m w"]:
-    """Count the relevant documents above each document, of each intent."""
+    """Count the relevant documents above each document, for each intent."""
     hit = gain > 0
     count = counted(hit)
     return count - hit.astype(count.dtype)
 
 
 def novel(gain: Gain, fade: Float[Array, " c"]) -> Float[Array, " w"]:
-    """Add up what documents are worth when an intent fades each time it is served.
+    """Add up gains over intents; an intent fades each time it is served.
 
-    Source: Clarke et al. 2008; Sakai 2012, section 2.2: NG(r); `fade` as of `Novelty`.
+    `fade` is that of `Novelty`.
+
+    Source: Clarke et al. 2008; Sakai 2012, section 2.2: NG(r).
     """
     repeats = jnp.minimum(earlier(gain), fade.shape[0] - 1)
     return total(fade[repeats], where=gain > 0, axis=0)
@@ -129,14 +131,14 @@ def precision(gain: Gain, k: Float[Array, ""]) -> Float[Array, ""]:
 
 
 def globally(gain: Gain, total_weight: Float[Array, ""]) -> Float[Array, " w"]:
-    """Add weighted gains up over intents, divided by all weights: GG(r)."""
+    """Add up weighted gains over intents, divided by the sum of weights: GG(r)."""
     return ratio(total(gain, where=gain > 0, axis=0), total_weight)
 
 
 def by_intent(
     score: Callable[..., Float[Array, ""]], *of_intents: object
 ) -> Float[Array, " m"]:
-    """Score each intent, of arrays (or tuples of them) with a row for each intent."""
+    """Score each intent, from arrays (or tuples of them) with a row for each intent."""
     return jax.lax.map(lambda rows: score(*rows), of_intents)
 
 
@@ -144,8 +146,8 @@ def expected(
     scores: Float[Array, " m"], weights: Float[Array, " m"]
 ) -> Float[Array, ""]:
     """Return the mean of the scores of intents, weighted: M-IA."""
-    # A mask that is the same for all runs would be moved out of the loop over them, and
-    # products be fused into sums again: this one is not.
+    # XLA moves a mask that is the same for all runs out of the loop over runs, and
+    # fuses the products into the sum again. The mask by scores stays in the loop.
     over = total(weights * scores, where=scores > 0)
     return ratio(over, total(weights, where=weights > 0))
 
@@ -157,6 +159,6 @@ def mixed(
 
     Source: Sakai 2012, equation 7.
     """
-    # Behind a mask each, so that no compiler fuses a product into the sum.
+    # The masks keep the compiler from fusing a product into the sum.
     a = jnp.where(first > 0, gamma * first, 0.0)
     return a + jnp.where(second > 0, (1 - gamma) * second, 0.0)

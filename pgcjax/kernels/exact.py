@@ -4,9 +4,9 @@ from jaxtyping import Int, Int32, Int64, UInt32
 
 from pgcjax.later import Array, jax, jnp
 
-FEW = 8  # sets of a block on a CPU: of more, XLA does not vectorise the step
-MANY = 256  # ... and elsewhere
-_NONE = -(1 << 62)  # no overlap is below 0, nor adds up to this
+FEW = 8  # sets of a block on a CPU: XLA does not vectorise a step over more sets
+MANY = 256  # sets of a block on other devices
+_NONE = -(1 << 62)  # below every sum of overlaps, as no overlap is below 0
 
 
 def extreme_overlap(
@@ -26,26 +26,26 @@ def extreme_overlap(
 ) -> Int64[Array, " runs"]:
     """Add up RBO weights of each run and the optimal order that is nearest to it.
 
-    An order is a way through sets of documents, one more at each step, from none to
-    all; at depth d it overlaps with the run as its set of d documents does. So the
-    most that a way to a set gathers is the weight of its overlap, and the most of the
-    ways to the sets before it. All runs at once: a processor has them side by side.
-    The farthest order is that of which most is not shared.
+    An order is a path through sets of documents, from the empty set to the set of all;
+    each step adds one document. At depth d, the order overlaps with the run as its set
+    of d documents does. So the best path to a set has the weight of the set's overlap
+    plus that of the best path to any set before it. The farthest order minimises the
+    overlap. All runs are computed at once, side by side in a processor.
 
     Args:
         members: bit v % 32 of word v // 32 of each set: whether v is in it. Smaller
             sets come first; the last of all is padding.
-        size: of each set.
-        target: the first of `together` sets of one size, to which ways are extended ...
-        first: ... from the sets in this row of `source` ...
-        turns: ... and in the next ones, so many in all.
-        source: sets; the last one where there is none.
+        size: Number of documents of each set.
+        target: the first of the `together` sets, of one size, of each block.
+        first: first row of `source` that leads to the sets of the block.
+        turns: number of these rows.
+        source: sets before those of the block; the last set is padding.
         last: number of the set of all documents.
-        blocks: how many targets there are.
-        top: which documents each run has to each depth, as bits.
+        blocks: number of blocks.
+        top: which documents each run has down to each depth, as bits.
         ranks: rank of each document in each run, `ABSENT` if not retrieved.
         weights: from `rbo.rank_weights`.
-        farthest: whether the order that is farthest from each run is taken instead.
+        farthest: whether to take the order that is farthest from each run.
 
     Source: Luo 2021, 3.1, by dynamic programming over subsets.
     """
@@ -81,7 +81,7 @@ def extreme_overlap(
         inside = depths <= size[last].astype(depths.dtype)
         every = jnp.where(inside, depths.astype(gained.dtype) * gained, 0)
         best = jnp.sum(every) - best
-    # All documents are in the order then: deeper, the run alone brings more of them.
+    # From this depth on, the order has all documents; only the run adds shared ones.
     lower = jnp.minimum(jnp.maximum(ranks, size[last]), depth)
     return best + jnp.sum(weights[lower], axis=0)
 
@@ -89,7 +89,7 @@ def extreme_overlap(
 def _taken(
     best: Int64[Array, "sets runs"], places: Int32[Array, " together"]
 ) -> Int64[Array, "together runs"]:
-    """Take rows; a few one by one, for which a CPU needs half the time."""
+    """Take rows; few rows one by one, which halves the time on a CPU."""
     if len(places) > FEW:
         return best[places]
     rows = [jax.lax.dynamic_slice_in_dim(best, place, 1) for place in places]

@@ -1,7 +1,7 @@
 """Measures of a list of gains: how good are the documents, and how early they come.
 
-Each takes `gain` `[w]`, that of the documents in a `RankedList`, 0 where there is none,
-and what the measure needs of the query's ideal list (made by `tensors.gains`).
+Each takes `gain` `[w]`, the gains of the documents in a `RankedList` (0 where there is
+none), and the data of the query's ideal list that `tensors.gains` computes.
 """
 
 from typing import Any, NamedTuple
@@ -24,9 +24,10 @@ class IdealList(NamedTuple):
     """Data of each rank of the ideal list.
 
     Attributes:
-        cumulative: at ranks 1..m, such as cg*.
-        relevant: m, documents with a gain, or fewer where none further down can count.
-        most: what the measure is divided by, such as m.
+        cumulative: Sum down to each of the ranks 1..m, such as cg*.
+        relevant: m, the number of documents with a gain; fewer where deeper ranks
+            cannot count.
+        most: Divisor of the measure, such as m.
     """
 
     cumulative: Float[Any, " m"]
@@ -38,9 +39,9 @@ class QueryGains(NamedTuple):
     """Data of a query for graded measures.
 
     Attributes:
-        gain: of each document.
-        ideal: what the measure's kernel takes of the ideal list: nothing, a number, or
-            a `IdealList`.
+        gain: Gain of each document.
+        ideal: Data of the ideal list that the measure's kernel takes: nothing, a
+            number, or an `IdealList`.
     """
 
     gain: Float[Any, " n"]
@@ -55,7 +56,7 @@ def discounted(gain: Float[Array, " w"], ranked: RankedList) -> Float[Array, ""]
 def normalized(
     gain: Float[Array, " w"], ranked: RankedList, best: Float[Array, ""]
 ) -> Float[Array, ""]:
-    """Divide `discounted` by the best there is: nDCG."""
+    """Divide `discounted` by the best value that a run can have: nDCG."""
     return ratio(discounted(gain, ranked), best)
 
 
@@ -80,8 +81,8 @@ def blended(
     """Return the blended ratio BR(r) = (C(r) + beta cg(r)) / (r + beta cg*(r)).
 
     Returns:
-        BR of each relevant document, 0 of others; and C, the number of relevant ones
-        up to each.
+        BR of each relevant document, and 0 of the others; and C, the number of relevant
+        documents down to each document.
 
     Source: Sakai and Song 2011, equation 2.
     """
@@ -144,8 +145,8 @@ def beside_ideal(
 ) -> Float[Array, ""]:
     """Discount gains by the lag of the run's gain behind the ideal list: G.
 
-    `ideal.cumulative` is what each rank of the ideal list gains, but at least 1, added
-    up; a rank further down adds 1. `ideal.most` is what all documents gain.
+    `ideal.cumulative` sums the gains of the ideal list, each at least 1, down to each
+    rank; each rank below the list adds 1. `ideal.most` is the gain of all documents.
 
     Source: trec_eval, measure G.
     """
@@ -163,8 +164,8 @@ def normalized_at_hits(
 ) -> Float[Array, ""]:
     """Average nDCG at the ranks of documents with a gain: ndcg_rel.
 
-    It is that of the whole run for those that the run lacks. `ideal.cumulative` is the
-    DCG of the ideal list at each of its ranks.
+    Documents that the run lacks count with the nDCG of the whole run.
+    `ideal.cumulative` is the DCG of the ideal list at each of its ranks.
 
     Source: trec_eval, measure ndcg_rel.
     """
@@ -183,8 +184,8 @@ def normalized_at_levels(
     """Average nDCG at the ranks where the gain of the ideal list changes: Rndcg.
 
     Runs that are longer than the ideal list by two documents have one more such rank,
-    their last. `ideal.cumulative` is, of each rank, the sum of 1 / ideal DCG at all
-    such ranks from there on; `ideal.most` is how many there are.
+    their last. `ideal.cumulative` is, for each rank, the sum of 1 / ideal DCG over all
+    such ranks from there on; `ideal.most` is the number of these ranks.
 
     Source: trec_eval, measure Rndcg.
     """
@@ -200,7 +201,7 @@ def normalized_at_levels(
 
 
 def _to_rank(ideal: IdealList, ranked: RankedList) -> Float[Array, " w"]:
-    """Return what `cumulative` is at the rank of each document, or at the last one."""
+    """Return `cumulative` at the rank of each document, or at the last rank."""
     rank = ranked.rank.astype(ideal.relevant.dtype)
     last = jnp.clip(rank, 1, ideal.relevant) - 1
     return picked(ideal.cumulative, jnp.maximum(last, 0))
@@ -215,14 +216,14 @@ def first(gain: Float[Array, " w"], ranked: RankedList) -> Float[Array, ""]:
 def precise(
     gain: Float[Array, " w"], ranked: RankedList, most: Float[Array, ""]
 ) -> Float[Array, ""]:
-    """Average precision at relevant documents, of which there are `most`: AP."""
+    """Average the precision at the query's `most` relevant documents: AP."""
     hit = hits(gain, ranked)
     precision = ratio(counted(hit).astype(gain.dtype), ranked.rank)
     return ratio(total(precision, where=hit), most)
 
 
 def share(gain: Float[Array, " w"], ranked: RankedList, of: Array) -> Float[Array, ""]:
-    """Count the relevant documents, and divide: P, R, Judged."""
+    """Return the number of relevant documents divided by `of`: P, R, Judged."""
     return ratio(jnp.sum(hits(gain, ranked)).astype(gain.dtype), of)
 
 

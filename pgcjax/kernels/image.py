@@ -1,10 +1,10 @@
 """Measures of image grids: PGC with ties in the list, and agreement with pairs.
 
-The list that a grid becomes has ties, which the ideal ranking decides. A tie is said by
-`first`: how many images are strictly nearer, so that tied ones have the same number,
-and `ABSENT` for what the grid lacks. Of judged pairs, `judged[u, v]` says that u and v
-were compared, and `wins[u, v]` that most votes prefer u to v. `weights` of depths are
-from `rbo.rank_weights`.
+The list that a grid becomes has ties, which the ideal ranking breaks. `first` is, for
+each image, the number of images that are strictly nearer: equal for tied images, and
+`ABSENT` for images that the grid lacks. `judged[u, v]` is True if u and v were
+compared, `wins[u, v]` if most votes prefer u to v. `weights` of depths are from
+`rbo.rank_weights`.
 """
 
 from jaxtyping import Bool, Int, Int32, Int64
@@ -22,7 +22,8 @@ def list_ranks(
     """Rank documents by distance, equal distances in the order of the ideal ranking.
 
     Returns:
-        Rank in the list that the grid becomes; `ABSENT` or more if it lacks a document.
+        Ranks in the list that the grid becomes; `ABSENT` or more for documents that it
+        lacks.
 
     Source: Luo 2021, 5.3, before step 1 of the example.
     """
@@ -41,9 +42,9 @@ def peeled_overlap(
 ) -> Int64[Array, ""]:
     """Add up RBO weights of a grid and the ideal ranking nearest to it.
 
-    For graphs of any size and degree, of which `edges[u, v]` votes prefer u to v;
-    `packed_overlap` is faster where it can be. `place` numbers vertices by distance,
-    all differently; those that are not in the grid come last.
+    It takes graphs of any size and degree; `packed_overlap` is faster, and takes those
+    of limited ones. `edges[u, v]` votes prefer u to v. `place` numbers the vertices by
+    distance, without equal numbers; vertices that the grid lacks come last.
 
     Source: Luo 2021, Algorithms 5-7.
     """
@@ -62,17 +63,17 @@ def packed_overlap(
     *,
     where: Bool[Array, " n"],
 ) -> Int64[Array, ""]:
-    """Compute `peeled_overlap` by the words of `peel_packed.peeled_overlap`.
+    """Compute `peeled_overlap` with the words of `peel_packed.peeled_overlap`.
 
     A list with ties needs the whole ideal ranking.
 
     Args:
-        rows: `rows[u]` is what removing u takes from every other word.
+        rows: `rows[u]` is subtracted from the other words when u is removed.
         words: degrees of every vertex; place 0.
-        place: of each vertex by distance, all different.
+        place: Place of each vertex by distance, without equal places.
         inverse: the vertex at each place.
-        first: of the vertex at each place.
-        weights: of depths.
+        first: `first` of the vertex at each place.
+        weights: Weights of depths.
         where: True for vertices, False for padding, which has the last places.
     """
     n = words.shape[-1]
@@ -80,7 +81,7 @@ def packed_overlap(
     rows = removing(rows, where=where)
 
     keys = placed_keys(jnp.where(where, words + place, -1), rows, inverse, n)
-    at, is_sink = next_place(keys, n)  # padding at the end, which is in no grid
+    at, is_sink = next_place(keys, n)  # the last place is padding, which no grid has
     behind = jnp.cumsum(is_sink, dtype=jnp.int32)
     i = jnp.arange(n, dtype=jnp.int32)
     ideals = jnp.where(is_sink, last - behind + 1, i - behind)
@@ -106,7 +107,8 @@ def matched(
     `reach` rows and columns apart; it agrees unless the later image is preferred.
 
     Returns:
-        For each document, pairs that agree and pairs, of which it is the later image.
+        For each document, the numbers of pairs that agree and of all pairs, among the
+        pairs whose later image it is.
 
     Source: Xie et al. 2020, equations 2 and 3.
     """
@@ -130,14 +132,14 @@ def duel(
     *,
     where: Bool[Array, " n"],
 ) -> tuple[Int[Array, ""], Int[Array, ""], Int[Array, ""]]:
-    """Count what the images of one system win against those of another.
+    """Count the judged pairs that the images of one system win against another's.
 
-    `first` is of the one system; `other` is the same of the other one, and `images` how
-    many its grid has, judged or not.
+    `first` describes the grid of the one system, `other` that of the other system, and
+    `images` is the number of the other's images, judged or not.
 
     Returns:
-        Judged pairs that the one wins, judged pairs, and its bad cases: images to which
-        every image of the other is preferred.
+        Numbers of judged pairs that the one system wins, of all judged pairs, and of
+        its bad cases: images to which every image of the other system is preferred.
 
     Source: Xie et al. 2020, equations 4 and 5.
     """

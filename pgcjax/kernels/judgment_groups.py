@@ -13,17 +13,17 @@ ONE_SUBGROUP, SUBGROUPS = 1, 2
 
 
 class GroupCounts(NamedTuple):
-    """Documents of the judgment groups of a query: a row for each of both.
+    """Judgment groups of a query: a row for each document of each group.
 
     Attributes:
-        vertex: of each row, the document; rows of a group follow one another, with
-            documents ascending.
-        group: of each row, its group.
-        kind: of each row, whether its document is `RELEVANT` in its group.
-        better: of each pair, the row that is preferred.
-        worse: of each pair, the other row of the same group.
-        times: how many judgments prefer it.
-        form: of each group, whether it has `ONE_SUBGROUP` or `SUBGROUPS`.
+        vertex: Document of each row; rows of a group follow one another, with documents
+            ascending.
+        group: Group of each row.
+        kind: Whether the document of each row is `RELEVANT` in its group.
+        better: Preferred row of each pair.
+        worse: Other row of each pair, of the same group.
+        times: Number of judgments that prefer `better` to `worse`.
+        form: Whether each group has `ONE_SUBGROUP` or `SUBGROUPS`.
     """
 
     vertex: Int[Any, " rows"]
@@ -40,8 +40,8 @@ def mean_of_groups(
 ) -> Float[Array, ""]:
     """Average the share of preferences that a run fulfils over groups.
 
-    `retrieved` takes retrieved documents alone. A group of which nothing counts makes
-    the score 0, as its share is no number in trec_eval.
+    With `retrieved`, only retrieved documents count. A group in which nothing counts
+    makes the score 0: its share is not a number in trec_eval.
     """
     ranks = by_vertex(ranked, counts.vertex.shape[-1], ABSENT)[counts.vertex]
     has = ranks < ABSENT
@@ -50,7 +50,7 @@ def mean_of_groups(
     good_there, other_there = (_of_groups(counts, k & has) for k in (good, other))
     many, few = (other_there, good_there) if retrieved else (every_other, every_good)
     one, enough = counts.form == ONE_SUBGROUP, few >= many
-    # Of the two forms, trec_eval counts all relevant documents in one of them.
+    # In one of the two forms, trec_eval counts all relevant documents.
     most = jnp.where(enough, many, jnp.where(one, few, every_good))
     counted = good | (_places(counts, other, ranks) < most[counts.group])
     pairs = counted[counts.better] & counted[counts.worse]
@@ -60,10 +60,10 @@ def mean_of_groups(
     of_pair = counts.group[counts.better]
     possible = _added(counts, of_pair, jnp.where(pairs, counts.times, 0))
     fulfilled = _added(counts, of_pair, jnp.where(pairs & above, counts.times, 0))
-    # Successes in place of the documents that lack.
+    # Each missing document adds a pair, which retrieved relevant documents fulfil.
     lack = jnp.where(enough, few - many, 0)
     possible, fulfilled = possible + every_good * lack, fulfilled + good_there * lack
-    # In one subgroup, documents that are kept are compared with their like, too.
+    # With one subgroup, chosen documents are also compared with those of their kind.
     alike = one & ~enough
     possible += jnp.where(alike, many * few, 0)
     fulfilled += jnp.where(alike, _ordered(few, other_there), 0)
@@ -83,7 +83,7 @@ def _added(counts: GroupCounts, group: Array, values: Array) -> Int64[Array, " g
 
 
 def _places(counts: GroupCounts, where: Array, ranks: Array) -> Int64[Array, " rows"]:
-    """Number the rows of each group, those that are not retrieved last, by document."""
+    """Number the rows of each group by rank; those not retrieved last, by document."""
     groups = counts.form.shape[-1]
     group = jnp.where(where, counts.group, groups).astype(jnp.int64)
     key = group * (2 * ABSENT) + ranks.astype(jnp.int64)
@@ -94,10 +94,10 @@ def _places(counts: GroupCounts, where: Array, ranks: Array) -> Int64[Array, " r
 
 
 def _ordered(chosen: Array, there: Array) -> Array:
-    """Count pairs of a document and one of the first `kept` below it.
+    """Count pairs of a chosen document and a retrieved one above it.
 
-    The upper one has to be among the first `there`, which were retrieved: the sum of
-    min(i, there) over i < kept.
+    With `chosen` documents, of which the first `there` were retrieved, this is the sum
+    of min(i, there) over i < chosen.
     """
     near = jnp.minimum(chosen, there + 1)
     return near * (near - 1) // 2 + (chosen - near) * there

@@ -1,6 +1,6 @@
 """Greedy PGC's ideal ranking: a masked peel of the preference multigraph.
 
-docs/design.md lists every place where the rule between equal candidates stands.
+docs/design.md lists every place that has the rule between equal candidates.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ class PeelStep(NamedTuple):
 
     Attributes:
         vertex: the vertex.
-        rule: `SINK`, `SOURCE` or `MOST`; 0 where no vertex was left.
+        rule: `SINK`, `SOURCE` or `MOST`; 0 if no vertex was left.
         candidates: the vertices among which the order of the run decided.
     """
 
@@ -40,17 +40,17 @@ def ideal_ranks(
 ) -> Int[Array, " n"]:
     """Rank every vertex in the ideal ranking nearest to a run, by greedy peeling.
 
-    At every step: if there is a sink, the last in the run's order becomes the last of
-    the ideal ranking that is still open; else if there is a source, the first in the
-    run's order becomes the first that is open; else the same is done with a vertex of
-    maximum outdegree - indegree. (The published nested loops say the same: removing a
-    source makes no sink.)
+    Each step places one vertex. If there are sinks, the last of them in the run's order
+    takes the last open rank. Otherwise, if there are sources, the first of them in the
+    run's order takes the first open rank; without sources, the first vertex of maximum
+    outdegree - indegree takes it. (The published nested loops are equivalent, because
+    the removal of a source creates no sink.)
 
     Args:
         edges: `edges[u, v]` judgments prefer u to v; 0 on the diagonal and in padding.
         ranks: 0-based rank of each vertex in the run, `ABSENT` if not retrieved.
         where: True for vertices, False for padding.
-        then: as of `total_order`.
+        then: see `total_order`.
 
     Returns:
         0-based rank of each vertex in the ideal ranking; n for padding.
@@ -71,7 +71,7 @@ def ideal_steps(
     *,
     where: Bool[Array, " n"],
 ) -> tuple[Int[Array, " n"], PeelStep]:
-    """Rank vertices as `ideal_ranks` does, and tell each step: `n` of them."""
+    """Rank vertices as `ideal_ranks` does, and return its `n` steps, too."""
     order = total_order(ranks)
 
     def step(state: tuple, _) -> tuple[tuple, PeelStep]:
@@ -83,7 +83,7 @@ def ideal_steps(
 
 
 def _start(edges: Int[Array, "n n"], where: Bool[Array, " n"]) -> tuple:
-    """Ideal ranks, degrees, open vertices, and the first and last rank still open."""
+    """Ideal ranks, degrees, unplaced vertices, and the first and last open rank."""
     n = edges.shape[-1]
     return (
         jnp.full(n, n, dtype=jnp.int32),
@@ -128,12 +128,12 @@ def total_order(
 ) -> Int[Array, " n"]:
     """Keys whose ascending order is the run, then the rest by ascending document id.
 
-    Greedy PGC [Luo 2021, Algorithms 3 and 4] leaves ties among documents that were not
-    retrieved arbitrary, which moves scores; this extension decides them by the data.
+    Greedy PGC [Luo 2021, Algorithms 3 and 4] breaks ties of documents that were not
+    retrieved arbitrarily, which changes scores; this extension breaks them by the data.
 
     Args:
         ranks: 0-based rank of each document in the run, or `ABSENT`.
-        then: distinct integers from 0 on, by which the rest is ordered instead.
+        then: distinct integers from 0 on, which order the rest in place of ids.
 
     Returns:
         Distinct integers, below `ABSENT` for retrieved documents only.
@@ -152,7 +152,7 @@ def peeled_overlap(
 ) -> Int64[Array, ""]:
     """Add up RBO weights of a run and the ideal ranking nearest to it.
 
-    For graphs of any size and degree; `peel_packed` is faster where it can be.
+    It takes graphs of any size and degree; `peel_packed` is faster, for limited ones.
     """
     ideal = ideal_ranks(edges, ranks, where=where, then=then)
     return overlap(ranks, ideal, weights, where=where)

@@ -22,20 +22,20 @@ def levelled_overlap(
 ) -> Int64[Array, " runs"]:
     """Add up RBO weights of each run and the ideal ranking nearest to it.
 
-    The ideal ranking has the documents by level and, within a level, as the run has
-    them, those that it did not retrieve last. So a retrieved document stands after
-    all documents of better levels and those of its own that the run ranks before it.
-    All runs of a query at once: in step i, each takes its i-th document, which is in
-    the list of all of them. A processor computes runs side by side, but not levels.
-    Steps whose number is known, as on a GPU, are taken in blocks: see `BLOCK`.
+    The ideal ranking orders the documents by level and, within a level, as the run
+    does; documents that it did not retrieve are last. So a retrieved document follows
+    all documents of better levels, and those of its level that the run ranks above it.
+    Step i takes the i-th document of every run of the query, because a processor
+    computes runs side by side, but not levels. If the number of steps is static, as on
+    a GPU, blocks of steps are taken together: see `BLOCK`.
 
     Args:
         starts: number of documents of better levels, for each level.
         level: level of each judged document that a run retrieved, run after run, and
             best first in a run.
-        ranks: its rank in the run.
-        first: where the documents of each run begin in that list.
-        count: how many there are.
+        ranks: rank of each of these documents in its run.
+        first: start of each run in these lists.
+        count: number of documents of each run.
         steps: the largest count; more are harmless.
         weights: from `rbo.rank_weights`.
 
@@ -66,7 +66,7 @@ def levelled_overlap(
 def _documents(
     level: Int32[Array, " k"], ranks: Int32[Array, " k"], at: Int32[Array, "*shape"]
 ) -> tuple[Int32[Array, "*shape"], Int32[Array, "*shape"]]:
-    """Return level and rank of documents of the list; behind it, of its last one."""
+    """Return level and rank at places of the lists; beyond the end, the last ones."""
     at = jnp.minimum(at, level.shape[-1] - 1)
     return level[at], ranks[at]
 
@@ -90,8 +90,8 @@ def _in_blocks(
         here, rank = _documents(level, ranks, first[:, None] + i)
         there = i < count[:, None]
         ideal = open_places.at[row, here].get(mode="clip")
-        # A sum of terms: XLA reduces an axis as short as a block in a kernel whose
-        # registers spill.
+        # Terms are added one by one: XLA would reduce an axis as short as a block in a
+        # kernel whose registers spill.
         for earlier in range(width):
             same = here[:, earlier : earlier + 1] == here
             ideal += (same & (earlier < place)).astype(jnp.int32)

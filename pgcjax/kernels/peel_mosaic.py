@@ -1,13 +1,13 @@
 """Greedy PGC and RBO in one launch, by Mosaic GPU: a warpgroup peels a few runs.
 
-The same sums as by `peel_packed`, bit for bit, for NVIDIA GPUs of compute capability
-9.0 or more. 128 threads hold the words of a run in registers; a step is one maximum
-among them, then scalars, then one row, which a cache holds for all runs of its query.
-Runs of a block take their steps together: each hides the loads of the others.
+The sums equal those of `peel_packed`, bit for bit. It needs an NVIDIA GPU of compute
+capability 9.0 or more. 128 threads hold the words of a run in registers; a step is one
+maximum over them, then scalars, then one row, cached for all runs of its query. Runs of
+a block take their steps together, which hides the latency of loads.
 
-Mosaic GPU has no loads by an array of indices, so that a warp cannot have a run of its
-own, and no maximum over all threads where a block has several warpgroups: a block is
-one: it takes three times as long as `peel_pallas` on an H100 (docs/gpu.md).
+Mosaic GPU has no loads by an array of indices, so a warp cannot have a run of its own.
+It has no maximum over the threads of several warpgroups, so a block is one warpgroup.
+It takes three times as long as `peel_pallas` on an H100 (docs/gpu.md).
 Importing it imports Pallas.
 """
 
@@ -43,7 +43,7 @@ def peeled_overlap(
     """Add up RBO weights of each run and the ideal ranking nearest to it.
 
     Args:
-        rows: as of `peel_pallas.peeled_overlap`, like all others.
+        rows: see `peel_pallas.peeled_overlap`, also for the others.
         words: degrees of every vertex.
         order: place of each vertex in each run.
         inverse: the vertex at each place.
@@ -52,19 +52,19 @@ def peeled_overlap(
         weights: from `rbo.rank_weights`.
         where: True for vertices, False for padding, which follows them.
         interpret: run without a GPU, slowly, to test.
-        block: runs per warpgroup; by default what suits n.
+        block: runs per warpgroup; by default chosen for n.
 
     Returns:
-        What `peel_packed.peeled_overlap` gives for each run.
+        `peel_packed.peeled_overlap` of each run.
     """
     n = order.shape[-1]
     short = -n % _THREADS
     if block is None:
         block = max(1, min(_MOST_RUNS, _PER_BLOCK // (n + short)))
     count = jnp.sum(where, dtype=jnp.int32)
-    # Not a step more than there are vertices, so that each step finds one.
+    # There are no more steps than vertices, so each step finds a vertex.
     bounds = jnp.stack([count, jnp.minimum(jnp.asarray(steps, jnp.int32), count)])
-    # Padding has -1 as its word and no row takes from it: it is never chosen.
+    # The word of padding is -1, and no row changes it: it is never chosen.
     start = jnp.where(where, words + order, -1)
     start = jnp.pad(start, ((0, 0), (0, short)), constant_values=-1)
     rows = jnp.pad(removing(rows, where=where), ((0, 0), (0, short)))
@@ -74,7 +74,7 @@ def peeled_overlap(
 
 @functools.cache
 def _batched(block: int, interpret: bool):
-    """Return the launch for one query, which is one launch for several, too."""
+    """Return the launch for one query, which vmap turns into one launch for several."""
 
     @jax.custom_batching.custom_vmap
     def launch(*arrays):
@@ -108,7 +108,7 @@ def _peel(rows, start, inverse, ranks, bounds, weights, out, *, block):
     """Peel `block` runs; the arguments are references to arrays in memory."""
     (_, runs, _), depth = start.shape, weights.shape[-1] - 1
     query, first = jax.lax.axis_index("query"), jax.lax.axis_index("block") * block
-    # Blocks that reach beyond the last run repeat it, so nothing needs a mask.
+    # Blocks that reach beyond the last run repeat it, so no mask is needed.
     of_block = [jnp.minimum(first + i, runs - 1) for i in range(block)]
     last = bounds[query, 0] - 1
 
@@ -120,9 +120,9 @@ def _peel(rows, start, inverse, ranks, bounds, weights, out, *, block):
 
     def next_of(i, run, word, back, total) -> tuple:
         place, is_sink = place_of(jnp.max(key_of(word)))
-        # Rows first: the next step waits for them, and none for ranks and weights.
+        # Rows are loaded first: the next step needs them, but not ranks and weights.
         word = word - rows[query, inverse[query, run, place]]
-        # What is not behind is in front: i steps placed i vertices.
+        # i steps placed i vertices: those that are not at the back are in front.
         ideal = jnp.where(is_sink, back, back - last + i)
         rank = jnp.maximum(ranks[query, run, place], ideal)
         gain = weights[query, jnp.minimum(rank, depth)]

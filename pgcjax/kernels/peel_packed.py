@@ -5,9 +5,9 @@ vertices with degrees below 1024. A word holds, from the top,
 
     sign: 1 bit | outdegree: 10 bits | indegree: 11 bits | place in the run: 10 bits
 
-so that removing a vertex is one subtraction of a row of words, and choosing the next
-one is a single maximum. No field can borrow from its neighbour: what is subtracted is
-part of what is there. Removing a vertex flips its own sign: it is gone.
+so the removal of a vertex is one subtraction of a row of words, and the choice of the
+next vertex is a single maximum. No field can borrow from its neighbour, because the
+subtracted edges are part of the degrees. The removal of a vertex sets its sign bit.
 """
 
 from jaxtyping import Bool, Int, Int32, Int64, Integer
@@ -31,7 +31,7 @@ launches, and the more rows.
 PLACES = (1 << IN) - 1
 DEGREES = (1 << (OUT - IN)) - 1
 _GONE = -(1 << 31)
-_NOT_A_SOURCE = _GONE | DEGREES << IN  # what a source has none of
+_NOT_A_SOURCE = _GONE | DEGREES << IN  # bits that are 0 in the word of a source
 # Keys for the maximum: bands of sources and of sinks above every delta.
 SOURCE, SINK = 1 << 22, 1 << 23
 
@@ -50,19 +50,19 @@ def peeled_overlap(
     """Add up RBO weights of a run and the ideal ranking nearest to it.
 
     Args:
-        rows: `rows[u]` is what removing u takes from every other word.
+        rows: `rows[u]` is subtracted from the other words when u is removed.
         words: degrees of every vertex; place 0.
         order: place of each vertex in the run, extended to a total order; from 0.
-            Places may be as many as a word has room for; each has a vertex at most.
+            Places go up to the largest that a word can hold; some may be empty.
         inverse: the vertex at each place of that order.
         ranks: rank in the run of the vertex at each place, `ABSENT` if not retrieved.
         steps: number of vertices; more, up to n, are harmless. See `UNROLLED`.
         weights: from `rbo.rank_weights`.
-        where: True for vertices. Others are padding, or documents that no judgment
+        where: True for vertices; False for padding, and for documents that no judgment
             of a replicate names: they keep their places, and add nothing.
 
     Returns:
-        What `rbo.overlap` gives for `peel.ideal_ranks`.
+        `rbo.overlap` with the ranks of `peel.ideal_ranks`.
 
     Source: Luo 2021, Algorithms 2-4.
     """
@@ -73,7 +73,7 @@ def peeled_overlap(
 
     def gain(i: Array, place: Array, ideal: Array) -> Array:
         lower = jnp.minimum(jnp.maximum(_at(ranks, place), ideal), depth)
-        # Steps after the last vertex place any: they add weights[depth], which is 0.
+        # Steps after the last vertex are void: they add weights[depth], which is 0.
         return _at(weights, jnp.where(i <= last, lower, depth))
 
     if isinstance(steps, int):
@@ -86,7 +86,7 @@ def peeled_overlap(
     def step(i, state: tuple) -> tuple:
         word, back, total = state
         place, is_sink = next_place(best_key(word), len(word))
-        # What is not behind is in front: i steps placed i vertices.
+        # i steps placed i vertices: those that are not at the back are in front.
         ideal = jnp.where(is_sink, back, back - last + i)
         word = word - _at(rows, _at(inverse, place))
         back = back - is_sink.astype(back.dtype)
@@ -103,14 +103,14 @@ def placed_keys(
 ) -> Int32[Array, " steps"]:
     """Compute the key of the vertex that each of a known number of steps places.
 
-    A GPU takes the maximum where it makes the words of a step, in one launch. All else
-    is computed of all keys at once, by who calls.
+    A GPU computes the words of a step and their maximum in one launch. The caller
+    computes the rest from all keys at once.
 
     Args:
-        word: of each vertex, with its place; -1 of others.
-        rows: as of `removing`.
+        word: Word of each vertex, with its place; -1 in padding.
+        rows: see `removing`.
         inverse: the vertex at each place.
-        steps: number of vertices; what is placed after the last one is any.
+        steps: number of vertices; keys after the last vertex are arbitrary.
     """
 
     def step(state: tuple, _) -> tuple[tuple, Array]:
@@ -132,24 +132,25 @@ def runs_by_place(
 ) -> tuple[Int32[Array, "runs n"], Int32[Array, "runs 2*n"], Int32[Array, "runs 2*n"]]:
     """Lay runs out by place, from a list of the documents that they retrieved.
 
-    These have the first places of a run, and the others those from n on, by vertex.
+    Retrieved documents have the first places of a run; the others have the places from
+    n on, by vertex.
 
     Args:
-        vertices: of documents of several runs, with room for n behind the last one's.
-        ranks: of these in their runs.
-        first: where those of each run begin, best first.
-        counts: how many there are.
+        vertices: Documents of the runs, run after run and best first; n more follow.
+        ranks: Ranks of these documents in their runs.
+        first: start of each run in these lists.
+        counts: number of documents of each run.
         n: padded number of vertices, at most `MOST_LISTED`.
 
     Returns:
-        `order`, `inverse` and `ranks` of each run, as of `peeled_overlap`.
+        `order`, `inverse` and `ranks` of each run, for `peeled_overlap`.
     """
     runs = first.shape[0]
     number = jnp.arange(n, dtype=jnp.int32)
 
     def put(run, tables):
-        # Updates in place, in tables of all runs: no scatter, which XLA cannot compile
-        # in one piece with all the rest.
+        # Tables of all runs are updated in place. XLA cannot fuse a scatter with the
+        # rest of the program.
         order, inverse, rank = tables
         begin, count = _at(first, run), _at(counts, run)
 
@@ -161,7 +162,7 @@ def runs_by_place(
         vertex = jax.lax.dynamic_slice(vertices, (begin,), (n,))
         vertex = jnp.where(
             number < count, vertex, 0
-        )  # behind it are those of other runs
+        )  # places from `count` on have documents of the next runs
         rank_of = jax.lax.dynamic_slice(ranks, (begin,), (n,))
         return (
             jax.lax.fori_loop(jnp.int32(0), count, put_one, order),
@@ -182,11 +183,11 @@ def runs_by_place(
 def rows_and_words(
     edges: Integer[Array, "n n"],
 ) -> tuple[Int32[Array, "n n"], Int32[Array, " n"]]:
-    """Compute the rows and words of a graph, as of `peeled_overlap`.
+    """Compute the rows and words of a graph, for `peeled_overlap`.
 
     Args:
-        edges: `edges[u, v]` judgments prefer u to v, of any integer type: a device is
-            sent these, as bytes where that is enough, and neither rows nor words.
+        edges: `edges[u, v]` judgments prefer u to v, in any integer type: the host
+            sends edges to the device, as bytes if they fit, not rows and words.
     """
     edges = edges.astype(jnp.int32)
     rows = (edges.T << OUT) + (edges << IN)
@@ -202,7 +203,7 @@ def removing(
 
 
 def best_key(word: Int32[Array, " n"]) -> Int32[Array, ""]:
-    """Return the greatest key: that of the next vertex."""
+    """Return the greatest key, which is that of the next vertex."""
     return jax.lax.platform_dependent(key_of(word), cpu=_by_halves, default=_at_once)
 
 
@@ -211,8 +212,8 @@ def next_place(
 ) -> tuple[Int32[Array, "*runs"], Bool[Array, "*runs"]]:
     """Choose the next of n vertices: its place in the run, and whether it is a sink."""
     place, is_sink = place_of(best)
-    # Deltas of what is left add up to 0, so a best key below all of delta 0 means
-    # that nothing is left; then there is padding at the end, which takes nothing.
+    # The deltas of the vertices that are left add up to 0. So a best key below all keys
+    # of delta 0 means that none is left; then the last place is padding with row 0.
     return jnp.where(best > -MOST_VERTICES, place, n - 1), is_sink
 
 
@@ -225,11 +226,11 @@ def place_of(
 
 
 def key_of(word: Int32[Array, "*n"]) -> Int32[Array, "*n"]:
-    """Return what is greatest for the next vertex: delta above, less the place below.
+    """Compute keys, greatest for the next vertex: delta, then the lower place.
 
-    A word is outdegree << OUT, plus indegree << IN, plus place: so the key is one
-    product, less the word. The sign of what is gone makes its outdegree less by 1024,
-    and its key at most -1024, since no delta is above 1023.
+    A word is outdegree << OUT, plus indegree << IN, plus place, so the key is one
+    product less the word. The sign bit of a removed vertex lowers its outdegree by 1024
+    and its key to at most -1024, since no delta is above 1023.
     """
     out, place = word >> OUT, word & PLACES
     key = out * ((1 << OUT) + (1 << IN)) - word
@@ -238,19 +239,19 @@ def key_of(word: Int32[Array, "*n"]) -> Int32[Array, "*n"]:
 
 
 def _at(array: Array, place: Int32[Array, "*places"]) -> Array:
-    """Return what is at a place. There is one: to look after that takes as long."""
+    """Return the item at a place, unchecked: a check takes as long as the look-up."""
     element = jnp.asarray(array).at[place]
     return element.get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
 def _at_once(x: Int32[Array, " n"]) -> Int32[Array, ""]:
-    # On a GPU a warp reads a row, and not a thread of it: loads are next to each other.
+    # On a GPU, a warp reads a row, so loads of its threads are adjacent.
     return x.max(-1)
 
 
 def _by_halves(x: Int32[Array, " n"]) -> Int32[Array, ""]:
-    # XLA does not vectorise a maximum over the last axis on CPU, and halves that are no
-    # whole registers neither: 192 words are halved to 24, not to 6.
+    # On a CPU, XLA vectorises neither a maximum over the last axis, nor halves that are
+    # not whole registers: 192 words are halved to 24, not to 6.
     while x.shape[-1] > 24 and x.shape[-1] % 2 == 0:
         half = x.shape[-1] // 2
         x = jnp.maximum(x[..., :half], x[..., half:])

@@ -1,9 +1,9 @@
 """Greedy PGC and RBO in one launch: a GPU peels a few runs per warp, in registers.
 
-The same sums as by `peel_packed`, bit for bit, as a Pallas kernel for Triton.
-Nothing but loads leaves the warp while it peels: a step is one maximum within a warp,
-then, from the place that it chose, the vertex and its row, and beside them its rank
-and weight: two loads behind each other. docs/gpu.md says what it took on an H100.
+A Pallas kernel for Triton, whose sums equal those of `peel_packed`, bit for bit. While
+it peels, a warp only loads from memory: a step is one maximum within the warp; from the
+chosen place it loads the vertex, then its row, and beside them its rank and weight: a
+chain of two loads. docs/gpu.md has the times on an H100.
 
 Needs an NVIDIA GPU of compute capability 8.0 or more. Importing it imports Pallas.
 """
@@ -19,11 +19,11 @@ from jaxtyping import Array, Bool, Int, Int32, Int64
 
 from pgcjax.kernels.peel_packed import key_of, place_of, removing
 
-# 32 words for each of 32 threads. A step needs a word, its key and its row at once, in
-# registers, of which there must be enough for many warps: they hide the loads.
+# 32 words for each of 32 threads. A step holds words, keys and a row in registers, and
+# these must suffice for many warps, which hide the latency of loads.
 _PER_WARP = 1024
-# Fewer threads per run save instructions that each of them repeats; but a load wants
-# 16 bytes for every thread, and 64 in a row: at least 4 threads for a run.
+# Each thread of a run repeats some instructions, so fewer threads save time. But a load
+# needs 16 bytes per thread and 64 adjacent bytes: at least 4 threads for a run.
 _MOST_RUNS = 8
 _WIDTH = 128  # words in a load of 16 bytes per thread
 
@@ -45,7 +45,7 @@ def peeled_overlap(
     """Add up RBO weights of each run and the ideal ranking nearest to it.
 
     Args:
-        rows: `rows[u]` is what removing u takes from every word.
+        rows: `rows[u]` is subtracted from every word when u is removed.
         words: degrees of every vertex, as in `peel_packed`.
         order: place of each vertex in each run.
         inverse: the vertex at each place.
@@ -54,12 +54,12 @@ def peeled_overlap(
         weights: from `rbo.rank_weights`.
         where: True for vertices, False for padding, which follows them.
         interpret: run without a GPU, slowly, to test.
-        block: runs per program, a power of two; by default what suits n and the warps.
+        block: runs per program, a power of two; by default chosen for n and the warps.
         num_warps: warps per program. Each has runs of its own, unless `block` is too
             small; they share rows, and wait for each other at every step.
 
     Returns:
-        What `peel_packed.peeled_overlap` gives for each run.
+        `peel_packed.peeled_overlap` of each run.
     """
     runs, n = order.shape
     if block is None:
@@ -69,8 +69,8 @@ def peeled_overlap(
         functools.partial(_peel, block=block, warps=num_warps),
         grid=(pl.cdiv(runs, block),),
         out_shape=jax.ShapeDtypeStruct((runs,), jnp.int64),
-        # One stage: the loads of a step depend on the step before, so none can be sent
-        # ahead. These parameters are also what selects Triton, not Mosaic.
+        # One stage: the loads of a step depend on the step before, so none can be
+        # prefetched. These parameters also select Triton in place of Mosaic.
         compiler_params=triton.CompilerParams(num_warps=num_warps, num_stages=1),
         interpret=interpret,
     )
@@ -84,11 +84,12 @@ def _peel(
 ):
     """Peel `block` runs; the arguments are references to arrays in memory."""
     (runs, n), depth = order.shape, weights.shape[0] - 1
-    # Arrays in Triton have powers of two as sizes, 192 is three of them. Parts of one
-    # width have one layout over the threads: keys meet in a thread, then in the warp.
+    # Sizes of arrays in Triton are powers of two; 192 words are three such parts. Parts
+    # of one width have one layout over the threads, so keys are reduced first within a
+    # thread, then within the warp.
     width = math.gcd(n, max(1, _WIDTH * warps // block))
     parts = [pl.ds(low, width) for low in range(0, n, width)]
-    # Programs that reach beyond the last run repeat it, so nothing needs a mask.
+    # Programs that reach beyond the last run repeat it, so no mask is needed.
     run = pl.program_id(0) * block + jnp.arange(block, dtype=jnp.int32)
     run = jnp.minimum(run, runs - 1)
     valid = [where[part] for part in parts]
@@ -101,9 +102,9 @@ def _peel(
         best = functools.reduce(jnp.maximum, keys).max(-1)
         place, is_sink = place_of(best)
         vertex, rank = inverse[run, place], ranks[run, place]
-        # Rows first: the next step waits for them, and none for ranks and weights.
+        # Rows are loaded first: the next step needs them, but not ranks and weights.
         taken = [rows[vertex, part] for part in parts]
-        # What is not behind is in front: i steps placed i vertices.
+        # i steps placed i vertices: those that are not at the back are in front.
         ideal = jnp.where(is_sink, back, back - last + i)
         gain = weights[jnp.minimum(jnp.maximum(rank, ideal), depth)]
         left = [x - row for x, row in zip(word, taken, strict=True)]
@@ -115,6 +116,6 @@ def _peel(
     ]
     back = jnp.full(block, last, jnp.int32)
     state = (start, back, jnp.zeros(block, jnp.int64))
-    # Not a step more than there are vertices, so that each step finds one.
+    # There are no more steps than vertices, so each step finds a vertex.
     bound = jnp.minimum(steps[...], count)
     out[run] = jax.lax.fori_loop(0, bound, step, state)[2]

@@ -16,13 +16,13 @@ _LAST = np.iinfo(np.int32).max
 
 
 class PeelState(NamedTuple):
-    """The documents that are still to be placed; of several peels, an axis in front.
+    """Documents that are still to be placed; several peels add a first axis.
 
     Attributes:
         degrees: outdegree << 32, plus indegree, of each vertex.
         alive: True for the vertices that are left.
-        front: the first rank that is open.
-        back: the last one.
+        front: the first open rank.
+        back: the last open rank.
     """
 
     degrees: Int64[Any, "*peels n"]
@@ -35,10 +35,10 @@ class Stop(NamedTuple):
     """State at which a peel stopped.
 
     Attributes:
-        state: what is left.
-        gain: RBO weights of what was placed on the way.
+        state: the documents that are left.
+        gain: sum of the RBO weights of the documents placed on the way.
         tied: the documents among which the order of ties decides; none at the end.
-        sources: whether these are sources.
+        sources: whether the tied documents are sources.
     """
 
     state: PeelState
@@ -56,7 +56,7 @@ class _Choice(NamedTuple):
 
 
 def removals(edges: Int32[np.ndarray, "*q n n"]) -> Int64[np.ndarray, "*q n n"]:
-    """Return what the removal of each vertex takes from the degrees of all."""
+    """Return the degrees that the removal of each vertex takes from every vertex."""
     wide = edges.astype(np.int64)
     return (np.swapaxes(wide, -1, -2) << 32) + wide
 
@@ -72,17 +72,17 @@ def advance(
 ) -> Stop:
     """Peel on, as `peel.ideal_ranks` does, until ties decide or no score is left.
 
-    Ties decide where no document is a sink, and several are first in equal measure of
-    which the run retrieved none. Sinks never do: those that the run lacks go before
-    those that it has, and whatever their order, all of them go.
+    Ties decide if no document is a sink, several documents are the equally best ones to
+    place first, and the run retrieved none of these. Ties of sinks never decide: sinks
+    that the run lacks are removed before those that it has, all of them in any order.
 
     Args:
         rows: `removals` of each query.
-        query: whose rows count.
+        query: Number of the query.
         ranks: 0-based rank of each vertex in the run, `ABSENT` if not retrieved.
-        order: distinct numbers of the vertices, ascending: the order of ties.
+        order: distinct numbers of the vertices, whose ascending order breaks ties.
         mode: `EXPLORE`, `CLOSE` or `ORDERED`.
-        state: where to begin.
+        state: State from which to peel.
         weights: from `rbo.rank_weights`.
     """
     depth = weights.shape[-1] - 1

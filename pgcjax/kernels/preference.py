@@ -1,14 +1,14 @@
 """Agreement with preferences: which judged pairs of documents a run orders as judged.
 
 A query is given by its judged pairs of documents (`tensors.pairs`). A run cut at rank k
-retrieved nothing beyond. A document that was retrieved is above one that was not; of
-two that were not, neither is above the other.
+retrieved nothing below it. A retrieved document is above one that was not retrieved;
+neither of two documents that were not retrieved is above the other.
 
-Documents are looked up in tables of theirs, and each sum has a table of its own. What
-two sums share would be written to memory and read again, which takes four times as long
-as to look documents up and add in one go.
+Each sum looks documents up in a table of its own. A table that two sums share would be
+written to memory and read again, which takes four times as long as to look documents up
+and add in one pass.
 
-Counts are added as float64: exactly, below 2^53.
+Counts are added as float64, which is exact below 2^53.
 """
 
 from typing import Any, NamedTuple
@@ -32,11 +32,11 @@ class PairCounts(NamedTuple):
     """Counts of the judgments on pairs of a query's documents, each pair once.
 
     Attributes:
-        first: of each pair, the document with the lower number.
-        second: the other one.
-        wins: how many judgments prefer the first; 0, as `losses`, where there is none.
-        losses: how many prefer the second.
-        preferred: whether a document is preferred to any.
+        first: Document of each pair with the lower number.
+        second: Other document of each pair.
+        wins: Number of judgments that prefer the first document; 0 in padding.
+        losses: Number of judgments that prefer the second document; 0 in padding.
+        preferred: whether each document is preferred to any other.
     """
 
     first: Int[Any, " m"]
@@ -50,10 +50,10 @@ class JudgeCounts(NamedTuple):
     """Counts of each judge's judgments on pairs: one judge's pairs after another's.
 
     Attributes:
-        pairs: of all judges.
-        start: where the pairs of each judge begin.
-        end: where they end.
-        judges: how many there are.
+        pairs: Pairs of all judges.
+        start: Start of each judge's pairs.
+        end: End of each judge's pairs.
+        judges: Number of judges.
     """
 
     pairs: PairCounts
@@ -65,8 +65,8 @@ class JudgeCounts(NamedTuple):
 def share(ranked: RankedList, pairs: PairCounts, *, among: str) -> Float[Array, ""]:
     """Return the share of judgments that is fulfilled.
 
-    `among` says which count: `all`, those of which `some` document was retrieved, or
-    those of which `both` were.
+    `among` selects the judgments that count: `all`, those with `some` retrieved
+    document, or those whose documents were `both` retrieved.
     """
     return ratio(fulfilled(ranked, pairs, among=among), _judged(ranked, pairs, among))
 
@@ -78,7 +78,7 @@ def harmonic(ranked: RankedList, pairs: PairCounts) -> Float[Array, ""]:
 
 
 def fulfilled(ranked: RankedList, pairs: PairCounts, *, among: str) -> Float[Array, ""]:
-    """Count the judgments that are fulfilled, as of `share`."""
+    """Count the judgments that are fulfilled; `among` as in `share`."""
     agree, count = _in_order(ranked, pairs, among)
     return total(agree.astype(jnp.float64), where=count)
 
@@ -89,7 +89,7 @@ def possible(ranked: RankedList, pairs: PairCounts) -> Float[Array, ""]:
 
 
 def pair_mean(ranked: RankedList, pairs: PairCounts, *, among: str) -> Float[Array, ""]:
-    """Average the share of each pair of documents, as of `share`."""
+    """Average the share of each pair of documents; `among` as in `share`."""
     agree, count = _in_order(ranked, pairs, among)
     shares = _ratio(agree, pairs.wins + pairs.losses)
     judged, counts = _said(ranked, pairs, among)
@@ -100,7 +100,7 @@ def pair_mean(ranked: RankedList, pairs: PairCounts, *, among: str) -> Float[Arr
 def judge_mean(
     ranked: RankedList, counts: JudgeCounts, *, among: str
 ) -> Float[Array, ""]:
-    """Average the share of each judge, as of `share`; 0 where nothing counts."""
+    """Average the share of each judge, 0 if nothing counts; `among` as in `share`."""
 
     def of_judges(of_pairs: Array, where: Array) -> Int64[Array, " judges"]:
         sums = running(jnp.add, jnp.where(where, of_pairs, 0), neutral=0.0)
@@ -117,9 +117,9 @@ def weighted(
 ) -> Float[Array, ""]:
     """Weigh each judgment by the rank of one document of its pair.
 
-    Weights fall strictly with the rank, and so order documents, too. With `lower` it is
-    the rank of the lower document, otherwise that of the upper one; a document that was
-    not retrieved has weight 0. `normalize` divides by the weights of all judgments.
+    With `lower`, the rank is that of the lower document, otherwise that of the upper.
+    A document that was not retrieved has weight 0. Weights fall strictly with the rank,
+    so they also order documents. `normalize` divides by the weights of all judgments.
     """
     choose = jnp.minimum if lower else jnp.maximum
     a, b = _look_up(_table(ranked, pairs, ranked.weight, 0.0), pairs)
@@ -127,23 +127,23 @@ def weighted(
     over = total(agree.astype(weight.dtype) * weight, where=weight > 0)
     if not normalize:
         return over
-    # Doubled and halved again, without rounding: another table, for another sum.
+    # Doubled and halved, without rounding, so that this sum has a table of its own.
     weight = choose(*_look_up(_table(ranked, pairs, 2 * ranked.weight, 0.0), pairs))
     judged = (pairs.wins + pairs.losses).astype(weight.dtype)
     return ratio(over, 0.5 * total(judged * weight, where=weight > 0))
 
 
 def average(ranked: RankedList, pairs: PairCounts) -> Float[Array, ""]:
-    """Average the share at the ranks of all documents that any is preferred to.
+    """Average the share over all documents that are preferred to any other.
 
-    At each, that among `some` for the run cut there; for a document that was not
-    retrieved that among `all` for the whole run.
+    A retrieved document counts with the share among `some` for the run cut at its rank,
+    a document that was not retrieved with the share among `all` for the whole run.
     """
     preferred, w = pairs.preferred, ranked.where.shape[-1]
     places = jnp.arange(w, dtype=jnp.int32)
     a, b = _look_up(_table(ranked, pairs, places, w), pairs)
     agree = _where_above(a < b, b < a, pairs)
-    # Both counts of a pair begin at the place of its upper document.
+    # Both counts of a pair count from the rank of its upper document on.
     counts = jnp.stack([agree, pairs.wins + pairs.losses])
     upper = jnp.zeros((2, w + 1), jnp.int64).at[:, jnp.minimum(a, b)].add(counts)
     over, under = running(jnp.add, upper[:, :w], neutral=0.0)
@@ -193,7 +193,7 @@ def _where_above(
 def _table(
     ranked: RankedList, pairs: PairCounts, values: Array, absent: float | int
 ) -> Array:
-    """Lay values of the documents that count out by vertex; `absent` for others."""
+    """Arrange the values of counted documents by vertex; `absent` for others."""
     n = pairs.preferred.shape[-1]
     slot: Int[Array, " w"] = jnp.where(ranked.where, ranked.vertex, n)
     return jnp.full(n, absent, values.dtype).at[slot].set(values, mode="drop")

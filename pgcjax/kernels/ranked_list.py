@@ -1,8 +1,8 @@
 """The judged documents of a query that a run shows, and sums that padding cannot move.
 
 A sum of floats depends on its order, and a compiler may fuse a product into it. So sums
-here have one order, that of a tree which zeros at the end do not change, and their
-terms are rounded before: they pass a mask. `ratio` divides, for a like reason.
+here add in the order of a tree, which zeros at the end do not change, and a mask rounds
+their terms before. `ratio` divides for a similar reason.
 """
 
 from collections.abc import Callable
@@ -46,7 +46,7 @@ def rounded(
 def total(
     terms: Float[Array, "*n"], *, where: Bool[Array, "*n"], axis: int = -1
 ) -> Float[Array, "*m"]:
-    """Add an axis up, in an order that padding at its end does not move."""
+    """Add up an axis, in an order that padding at its end does not change."""
     return _traced_once(_tree_sum)(jnp.moveaxis(rounded(terms, where), axis, -1))
 
 
@@ -74,9 +74,9 @@ def _halved(x: Array, stop: int = 0) -> Array:
 def picked(
     values: Shaped[Array, " n"], places: Int[Array, " w"]
 ) -> Shaped[Array, " w"]:
-    """Return the values at places, which all have to be there: none is checked.
+    """Return the values at places, which must be valid: they are not checked.
 
-    JAX traces `values[places]` for ten times as long, as places may be negative there.
+    JAX takes ten times as long to trace `values[places]`, where places may be negative.
     """
     numbers = lax.GatherDimensionNumbers((), (0,), (0,))
     mode = lax.GatherScatterMode.PROMISE_IN_BOUNDS
@@ -89,8 +89,8 @@ def running(
 ) -> Array:
     """Join every item of the last axis with all before it: running sums or products.
 
-    The order depends on the place of an item alone, not on how many follow it. Items
-    that are products have to be `rounded`; `neutral` is 0 for sums, 1 for products.
+    The order depends on the place of an item alone, not on how many items follow it.
+    Items that are products must be `rounded`; `neutral` is 0 for sums, 1 for products.
     """
     return _traced_once(_running, join=join, neutral=neutral)(x)
 
@@ -104,20 +104,20 @@ def _running(x: Array, *, join: Callable[..., Array], neutral: float) -> Array:
         before = lax.dynamic_slice_in_dim(further, size - (1 << i), size, axis=-1)
         return join(x, before)
 
-    # XLA would fuse steps that are written out, each with all before it once more.
+    # XLA would fuse unrolled steps, and each would compute all steps before it again.
     return lax.fori_loop(0, (size - 1).bit_length(), step, x)
 
 
 def counted(where: Bool[Array, "*n"]) -> Int32[Array, "*n"]:
-    """Count the items of the last axis that are True, down to each, with it."""
+    """Count the True items of the last axis, up to and including each item."""
     return running(jnp.add, where.astype(jnp.int32), neutral=0.0)
 
 
 def ratio(over: Array, under: Array | float) -> Array:
-    """Divide; 0 where there is nothing to divide by.
+    """Divide; 0 where the divisor is not above 0.
 
-    Every quotient is rounded once: a compiler multiplies by the reciprocal of what many
-    quotients share, unless it seems to depend on them.
+    Every quotient is rounded once. A compiler multiplies by the reciprocal of a divisor
+    that many quotients share, unless the divisor seems to depend on them.
     """
     under = jnp.asarray(under)
     divides = (under > 0) & ~jnp.isnan(over)

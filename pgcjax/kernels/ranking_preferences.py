@@ -1,9 +1,9 @@
 """Preferences between two rankings, by the ranks of relevant documents in both.
 
-`x` and `y` `[m]` are these ranks, from 1 and ascending: `x[i]` is where the one ranking
-has its relevant document number i + 1, `ABSENT` if it has fewer. Padding is `ABSENT` in
-both, and so a tie. Values are of the first ranking over the second: turned round, they
-change their sign alone.
+`x` and `y` `[m]` are these ranks, from 1 and ascending: `x[i]` is the rank of relevant
+document number i + 1 in the first ranking, `ABSENT` if it has fewer. Padding is
+`ABSENT` in both, which is a tie. Values above 0 prefer the first ranking; exchanging
+the rankings changes only the sign.
 """
 
 from typing import NamedTuple
@@ -20,10 +20,10 @@ class Differences(NamedTuple):
     """Places at which two rankings differ.
 
     Attributes:
-        sums: `[]` each: of the weights of the places where the first ranking is ahead,
-            less those where the second is.
+        sums: `[]` each: sum of the weights of places where the first ranking is ahead,
+            less that of places where the second is ahead.
         first: `[]` the first place where they differ; -1 if there is none.
-        last: `[]` the last one.
+        last: `[]` the last place where they differ; -1 if there is none.
     """
 
     sums: tuple[Float[Array, ""], ...]
@@ -34,12 +34,12 @@ class Differences(NamedTuple):
 def differences(
     x: Ranks, y: Ranks, weights: tuple[Float[Array, " m"], ...]
 ) -> Differences:
-    """Go through both rankings, place by place.
+    """Compare both rankings, place by place.
 
-    Weights are whole numbers whose sum is below 2^53, so that sums are exact: they do
-    not depend on padding, tile or device.
+    Weights are whole numbers whose sum is below 2^53, so sums are exact and do not
+    depend on padding, tile or device.
 
-    Source: Diaz and Ferraro 2022: RPP is a sum divided by that of the weights.
+    Source: Diaz and Ferraro 2022: RPP is a sum divided by the sum of the weights.
     """
 
     def step(i: Array, so_far: Differences) -> Differences:
@@ -69,7 +69,7 @@ def lexiprecision(x: Ranks, y: Ranks, where: Differences) -> Float[Array, ""]:
 
 
 def rrlexiprecision(x: Ranks, y: Ranks, where: Differences) -> Float[Array, ""]:
-    """Take the difference of the reciprocal ranks at the first difference.
+    """Compute the difference of the reciprocal ranks at the first difference.
 
     Source: Diaz 2023, Best-case retrieval evaluation.
     """
@@ -83,8 +83,8 @@ def rrlexiprecision(x: Ranks, y: Ranks, where: Differences) -> Float[Array, ""]:
 def lexirecall(x: Ranks, y: Ranks, where: Differences) -> Float[Array, ""]:
     """Prefer the ranking that is ahead at the last difference: 1, -1 or 0.
 
-    That is the ranking with more relevant documents, if one has more: where the other
-    has none, it is ahead.
+    If one ranking has more relevant documents, it is preferred: it is ahead at the
+    places where the other has none.
 
     Source: Diaz, Ekstrand and Mitra 2025, Recall, robustness, and lexicographic
     evaluation.

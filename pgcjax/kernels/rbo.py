@@ -18,14 +18,14 @@ def rank_weights(p: float, depth: int) -> Int64[np.ndarray, " depth_plus_1"]:
     """Weight of a document that two rankings share, by the lower of its two ranks.
 
     A document with ranks a and b (0-based) adds to the overlap at every depth
-    d > max(a, b), so that RBO = sum over shared documents of W[max(a, b)] with
+    d > max(a, b). So RBO is the sum of W[max(a, b)] over shared documents, with
     W[r] = sum over d = r + 1..depth of p^(d-1) / d, here divided by the sum of
     p^(d-1), d = 1..depth, and rounded to whole multiples of `UNIT`.
 
-    Weights are integers for the sake of the result: integers add up to the same sum
-    in every order, so a score does not depend on padding, batch or device; and they
-    are computed in integers, so it does not depend on a machine's `pow`. A score of
-    n shared documents is within n * 2^-63 of the exact one: 1.1e-16 for 1000.
+    Weights are integers, which add up to the same sum in every order, so a score does
+    not depend on padding, batch or device. They are computed in integers, so they do
+    not depend on a machine's `pow`. A score of n shared documents is within n * 2^-63
+    of the exact one: 1.1e-16 for 1000.
 
     Args:
         p: persistence, 0 < p < 1.
@@ -47,7 +47,7 @@ def rank_weights(p: float, depth: int) -> Int64[np.ndarray, " depth_plus_1"]:
 
 
 def weight_within(p: float, depth: int) -> float:
-    """Return the share of all weight that depths up to `depth` have: 1 - p^depth."""
+    """Return the share of the total weight down to `depth`: 1 - p^depth."""
     return (_ONE - _powers(p, depth)[depth]) / _ONE
 
 
@@ -72,7 +72,7 @@ def overlap(
     Args:
         ranks: 0-based rank of each document in one ranking; any rank from `depth` on
             (`ABSENT` too) adds nothing.
-        other_ranks: the same for the other ranking.
+        other_ranks: 0-based ranks in the other ranking.
         weights: from `rank_weights`.
         where: True for documents of both rankings.
 

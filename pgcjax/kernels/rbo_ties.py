@@ -1,12 +1,12 @@
 """RBO of two rankings that may have ties and go on unseen: min, ext, max and res.
 
-A ranking shows a share of each document at each depth: none above its tie group, rise /
-size inside, all below. Shares are linear inside groups, so the overlap is bilinear
-between the numbers of documents that both rankings have in groups that are complete or
-begun: four counts by depth tell the overlap at every depth, in whole numbers.
+At each depth, a ranking shows a share of each document: none above its tie group,
+rise / size within the group, all below it. Shares are linear within groups, so the
+overlap is bilinear between numbers of documents of both rankings whose groups are
+complete or begun. Four integer counts by depth determine the overlap at every depth.
 
-All sums are of whole numbers too, in `UNIT`s, as those of `overlap`; what is rounded
-before are single quotients. So nothing depends on padding, batch or device.
+All sums add whole `UNIT`s, as in `overlap`; only single quotients are rounded. So no
+result depends on padding, batch or device.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Weights:
         at: (1 - p) p^(d-1) of depth d = 1, 2, …, in `UNIT`s.
         below: sums of (1 - p) p^(e-1) / e over depths e > d, for d = 0, 1, …, in whole
             `UNIT`s: the weight of a document that is shared from depth d + 1 on.
-        left: p^d for d = 0, 1, …, in whole `UNIT`s: the weight of all depths above d.
+        left: p^d for d = 0, 1, …, in whole `UNIT`s: the weight of all depths beyond d.
     """
 
     at: Float64[np.ndarray, " n2"]
@@ -46,9 +46,9 @@ def weights_of(p: float, ranks: int) -> Weights:
 
     Args:
         p: persistence, 0 < p < 1.
-        ranks: most that a ranking has.
+        ranks: largest number of ranks of a ranking.
     """
-    # Of 1 - p, a small p takes digits, and 100 are left: the log has as many.
+    # A small p takes digits of 1 - p: more are computed, so 100 remain for the log.
     exact = Context(prec=100 + max(0, -Decimal(p).adjusted()))
     log = exact.ln(exact.subtract(Decimal(1), Decimal(p)))
     # The sum of p^(d-1) / d over all depths d is -ln(1 - p) / p.
@@ -77,8 +77,8 @@ class Ranking(NamedTuple):
     """A ranking, by rank from 1 on.
 
     Attributes:
-        top: `[n]` first rank of the tie group there; length + 1 where there is none.
-        bottom: `[n]` last rank of it; length where there is none.
+        top: `[n]` first rank of the tie group at each rank; length + 1 if none.
+        bottom: `[n]` last rank of this group; length if none.
         norm: `[n]` from `norm`.
         length: `[]` number of its documents.
     """
@@ -90,15 +90,15 @@ class Ranking(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Data of a pair of rankings for `bounds`, of s and n >= s documents.
+    """Data of a pair of rankings of s and n >= s documents, for `bounds`.
 
     Attributes:
-        seen: weights of depths to n by the agreement that was seen, in `UNIT`s.
-        likely: those from s + 1 on by what each unseen document adds to the agreement
-            if it is in both rankings, on average, in `UNIT`s.
-        most: the same by what they add at most, in `UNIT`s.
-        agreement: at depth s: the chance that an unseen document is in both.
-        shared: number of documents of both.
+        seen: sum over depths to n of weight times seen agreement, in `UNIT`s.
+        likely: sum over depths from s + 1 to n of weight times the average agreement
+            that unseen documents add if they are in both rankings, in `UNIT`s.
+        most: the same sum with the largest agreement that they add, in `UNIT`s.
+        agreement: agreement at depth s: the chance that an unseen document is in both.
+        shared: number of documents that both rankings have.
     """
 
     seen: Any
@@ -111,13 +111,13 @@ class Sums(NamedTuple):
 def norm(
     top: Int32[Array, " n"], bottom: Int32[Array, " n"], *, ties: str
 ) -> Float64[Array, " n"]:
-    """Return what a ranking's ties put under its overlaps, by depth.
+    """Return the divisors that a ranking's ties need for its overlaps, by depth.
 
     Args:
         top: see `Ranking`.
         bottom: see `Ranking`.
-        ties: `w`: documents begun; `a`: size of the group; `b`: the root of its size by
-            the size times the sum of squared shares, a whole number.
+        ties: `w`: number of documents in begun groups; `a`: size of the group; `b`: the
+            root of its size times (size times the sum of squared shares, an integer).
     """
     depth = jnp.arange(1, top.shape[-1] + 1, dtype=jnp.int32)
     if ties == "w":
@@ -132,7 +132,7 @@ def norm(
 def _rise(
     top: Int32[Array, " n"], bottom: Int32[Array, " n"], depth: Int32[Array, " n"]
 ) -> tuple[Float64[Array, " n"], Float64[Array, " n"]]:
-    """Return the room for the group at each depth, and its size; 1 and 1 if none."""
+    """Return the rise into the group at each depth and its size; 1 and 1 if none."""
     valid = bottom >= top
     rise = jnp.where(valid, depth - top + 1, 1)
     size = jnp.where(valid, bottom - top + 1, 1)
@@ -153,10 +153,11 @@ def of_ties(
         a: one ranking.
         b: the other.
         place: 0-based place in `b` of the document at each place of `a`; n or more
-            where `b` has none, or `a`.
-        at: of `weights_of`.
-        ties: `w` (a group is complete as soon as it begins), `a` (shares; overlap by
-            depth) or `b` (shares; overlap by the roots of their sums of squares).
+            where `b` lacks it, or `a` has none.
+        at: see `Weights`.
+        ties: `w` (a group is complete as soon as it begins), `a` (shares; overlap
+            divided by depth) or `b` (shares; overlap divided by the roots of their sums
+            of squares).
 
     Source: Corsi and Urbano 2024; `reference.rbo.rbo_of_ties` has the definition.
     """
@@ -168,7 +169,7 @@ def of_ties(
     s, last = jnp.minimum(a.length, b.length), jnp.maximum(a.length, b.length)
     beyond = (depth > s) & (depth <= last)
     unseen = depth - s
-    # Beyond the shorter ranking, the longer one alone has groups: these are its.
+    # Beyond the end of the shorter ranking, only the longer one has groups.
     end = jnp.maximum(a.bottom, b.bottom)
     free = jnp.where(beyond, end - begun, 1)
     numbers = begun, complete_a, complete_b, complete, unseen, free, depth
@@ -212,18 +213,18 @@ def _counts(
     *,
     where: Bool[Array, " n"],
 ) -> tuple[Int32[Array, " n"], ...]:
-    """Count the documents of two rankings by depth, whose groups there have ended.
+    """Count, by depth, documents whose groups have begun or ended in two rankings.
 
     A group of the ranks `top` to `bottom` has begun at depth `top`, and is complete at
     depth `bottom` + 1.
 
     Returns:
-        Documents whose groups have begun in both; of those, how many have one that is
-        complete in a; in b; in both.
+        Numbers of documents whose groups have begun in both rankings; and of those
+        among them whose group is complete in a; in b; in both.
     """
     n = top_a.shape[-1]
-    # The four counts are the four 16 bits of a word: added up together. Complete in
-    # both is a document when it is complete in the second of them.
+    # A word holds the four counts, 16 bits each, so one sum adds them up. A document is
+    # complete in both rankings at the later of the two depths.
     in_a, in_b = jnp.maximum(bottom_a + 1, top_b), jnp.maximum(top_a, bottom_b + 1)
     one_a, one_b = (jnp.uint64(1 << bits) for bits in (16, 32))
     second_a = bottom_a >= bottom_b
@@ -259,14 +260,14 @@ def untied(
     below: Int64[Array, " n2_plus_1"],
     left: Int64[Array, " n2_plus_1"],
 ) -> Sums:
-    """Compare two rankings without ties: a sum of weights over documents of both.
+    """Compare two rankings without ties: a sum of weights over shared documents.
 
     Args:
         length_a: number of documents of one ranking.
-        length_b: of the other.
+        length_b: number of documents of the other ranking.
         place: see `of_ties`.
-        below: of `weights_of`.
-        left: of `weights_of`.
+        below: see `Weights`.
+        left: see `Weights`.
 
     Source: Webber, Moffat and Zobel 2010, equations 11, 30 and 32.
     """
@@ -277,7 +278,7 @@ def untied(
     shared = jnp.sum(both, dtype=jnp.int32)
     s, last = jnp.minimum(length_a, length_b), jnp.maximum(length_a, length_b)
     at_s = jnp.sum(both & (lower < s), dtype=jnp.int32)
-    # At depth d, s of d documents were seen of the shorter ranking, and d - s were not.
+    # At depth d, the shorter ranking has s seen documents and d - s unseen ones.
     most = left[s] - left[last] - s.astype(left.dtype) * (below[s] - below[last])
     agreement = at_s.astype(jnp.float64) / s.astype(jnp.float64)
     beyond = shared.astype(below.dtype) * below[last]
@@ -292,15 +293,15 @@ def bounds(
 ) -> dict[str, Float64[np.ndarray, " pairs"]]:
     """Return `min`, `ext`, `max` and `res` of pairs, on the host.
 
-    Beyond n, the longer length: by `min` the overlap stays; by `ext` the agreement
-    does; by `max` either ranking adds a document of the other at each depth, until at
-    depth s + n - shared they have all in common.
+    Beyond n, the longer length, `min` keeps the overlap and `ext` the agreement. With
+    `max`, each ranking adds a document of the other at each depth, until they share all
+    documents at depth s + n - shared.
 
     Args:
-        sums: arrays `[pairs]`.
+        sums: Data of the pairs, in arrays `[pairs]`.
         length_a: number of documents of one ranking.
-        length_b: of the other.
-        weights: of depths.
+        length_b: number of documents of the other ranking.
+        weights: Weights of depths.
     """
     s, n = np.minimum(length_a, length_b), np.maximum(length_a, length_b)
     shared, seen = np.asarray(sums.shared), np.asarray(sums.seen) * UNIT

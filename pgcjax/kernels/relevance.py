@@ -1,7 +1,7 @@
-"""Measures of where the relevant documents of a run stand, all alike.
+"""Measures of the ranks of relevant documents, which are all equally relevant.
 
-Each takes `gain` `[w]`, above 0 of the relevant documents in a `RankedList`, or which
-documents were judged; and what the measure needs to know of the query.
+Each takes the data of the query that the measure needs, and either `gain` `[w]`, above
+0 for the relevant documents in a `RankedList`, or the judged documents.
 """
 
 from typing import Any, NamedTuple
@@ -30,11 +30,11 @@ class JudgedDocs(NamedTuple):
     """The judged documents of a query.
 
     Attributes:
-        relevant: 1 of each document that is relevant, else 0.
-        other: 1 of each that was judged and is not. A document that is neither was
-            pooled, but not judged.
-        count: how many are relevant.
-        least: how many of the others count: at most as many as are relevant.
+        relevant: 1 for each relevant document, else 0.
+        other: 1 for each document that was judged and is not relevant, else 0. A
+            document with 0 in both was pooled, but not judged.
+        count: Number of relevant documents.
+        least: Number of the others that count: at most `count`.
     """
 
     relevant: Float[Any, " n"]
@@ -48,7 +48,7 @@ def interpolated(
 ) -> Float[Array, "*n"]:
     """Return the best precision from the `least`-th relevant document on: IPrec.
 
-    It is 0 if the run has fewer relevant documents than that.
+    It is 0 if the run has fewer than `least` relevant documents.
     """
     hit = hits(gain, ranked)
     count = counted(hit)
@@ -78,14 +78,14 @@ def within(
 
 
 def above(gain: Float[Array, " w"], ranked: RankedList) -> Int[Array, " w"]:
-    """Count the documents above each relevant one that are not, judged or not."""
+    """Count the documents above each relevant one that are not known to be relevant."""
     return ranked.rank - counted(hits(gain, ranked))
 
 
 def undisturbed(
     gain: Float[Array, " w"], ranked: RankedList, of: Float[Array, ""]
 ) -> Float[Array, ""]:
-    """Discount relevant documents by how many others stand above them: binG."""
+    """Discount relevant documents by the number of others above them: binG."""
     hit = hits(gain, ranked)
     others = above(gain, ranked).astype(gain.dtype)
     discount = jnp.log2(jnp.where(hit, 2.0 + others, 2.0))
@@ -95,9 +95,9 @@ def undisturbed(
 def ordered_pairs(
     gain: Float[Array, " w"], ranked: RankedList, length: Float[Array, ""]
 ) -> Float[Array, ""]:
-    """Share the pairs of a relevant document and another that are in order: Accuracy.
+    """Return the share of pairs of a relevant document above another: Accuracy.
 
-    `length` documents of the run count. It is 1 if all of them are relevant.
+    The first `length` documents of the run count. It is 1 if all of them are relevant.
     """
     hit = hits(gain, ranked)
     hit_count = jnp.sum(hit).astype(gain.dtype)
@@ -107,7 +107,7 @@ def ordered_pairs(
 
 
 def preferred(ranked: RankedList, judged: JudgedDocs) -> Float[Array, ""]:
-    """Average the share of judged others that stand below each relevant one: bpref.
+    """Average the share of judged others that are below each relevant one: bpref.
 
     Source: Buckley and Voorhees 2004, as in trec_eval.
     """
@@ -119,7 +119,7 @@ def preferred(ranked: RankedList, judged: JudgedDocs) -> Float[Array, ""]:
 def inferred(ranked: RankedList, judged: JudgedDocs) -> Float[Array, ""]:
     """Average the precision that is expected at relevant documents: infAP.
 
-    Documents that were pooled and not judged are relevant as often as judged ones.
+    It assumes that unjudged documents of the pool are as often relevant as judged ones.
 
     Source: Yilmaz and Aslam 2006, as in trec_eval.
     """
@@ -136,6 +136,6 @@ def inferred(ranked: RankedList, judged: JudgedDocs) -> Float[Array, ""]:
 def _judged(
     ranked: RankedList, judged: JudgedDocs
 ) -> tuple[Bool[Array, " w"], Bool[Array, " w"]]:
-    """Find which documents of a run are relevant, and which were judged otherwise."""
+    """Find the relevant documents of a run, and the others that were judged."""
     relevant, other = (picked(x, ranked.vertex) > 0 for x in judged[:2])
     return ranked.where & relevant, ranked.where & other

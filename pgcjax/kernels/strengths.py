@@ -1,7 +1,7 @@
 """Strengths of the items of one set, from comparisons in pairs that link all of them.
 
-Axis `n` is items. `won[i, j]` is how often i was preferred to j, a tie being half for
-each; it is 0 on the diagonal and where there are no items.
+Axis `n` is items. `won[i, j]` is how often i was preferred to j; a tie counts half for
+each. It is 0 on the diagonal and in padding.
 """
 
 from jaxtyping import Bool, Float, Int
@@ -12,8 +12,8 @@ from pgcjax.later import Array, jax, jnp
 MOST_STEPS = 200
 """Newton steps; about ten are usual."""
 
-_NEAR = 1e-9  # the last step: what is left is its square
-_SWEPT = 256  # items: of more, LAPACK is faster
+_NEAR = 1e-9  # size of the last step: the error left is its square
+_SWEPT = 256  # items; with more, LAPACK is faster
 
 
 def bradley_terry(
@@ -21,21 +21,22 @@ def bradley_terry(
 ) -> tuple[Float[Array, " n"], Float[Array, " n"], Int[Array, ""]]:
     """Fit log-odds of winning: P(i beats j) = 1 / (1 + exp(s_j - s_i)).
 
-    The log-likelihood less precision/2 · Σ s² is largest. Newton's steps are shortened
-    by log(1 + d)/d, where d is the largest change of any log-odds: so each gets nearer,
-    from wherever it starts.
+    It maximises the log-likelihood less precision/2 · Σ s². The factor log(1 + d)/d
+    shortens Newton's steps, where d is the largest change of any log-odds; so each step
+    gets nearer to the maximum, from any start.
 
     Args:
         won: see above.
-        precision: 1/σ² of the normal prior of strengths; 0 for none, where each item
-            has to win and to lose, itself or by way of others [Ford 1957].
-        where: items.
+        precision: 1/σ² of the normal prior of strengths; 0 for none: then each item has
+            to win and to lose, itself or through a chain of items [Ford 1957].
+        where: True for items.
 
     Returns:
-        Strengths, whose sum is 0; their standard errors, of the curvature; steps.
+        Strengths, whose sum is 0; their standard errors, from the curvature; and the
+        number of steps.
 
-    Source: Bradley and Terry 1952; steps of Sun and Tran-Dinh 2019, for likelihoods of
-    which the third derivative is bounded by the second (generalized self-concordant).
+    Source: Bradley and Terry 1952; steps of Sun and Tran-Dinh 2019, for likelihoods
+    whose third derivative is bounded by the second (generalized self-concordant).
     """
     met, both = won + won.T, where[:, None] & where[None, :]
 
@@ -57,7 +58,7 @@ def bradley_terry(
     def far(state):
         return (state[1] > _NEAR) & (state[2] < MOST_STEPS)
 
-    # Nearer than 0, as a rule: the log-odds of all comparisons of each item.
+    # The log-odds of all comparisons of each item: mostly a better start than 0.
     ahead, behind = (total(x, where=both) + 0.5 for x in (won, won.T))
     start = centred(jnp.log(ratio(ahead, behind)), where=where)
     state = start, jnp.array(jnp.inf), jnp.array(0)
@@ -66,7 +67,7 @@ def bradley_terry(
 
 
 def shortened(change: Float[Array, ""]) -> Float[Array, ""]:
-    """Return the part of a step of Newton's that surely gets nearer."""
+    """Return the part of Newton's step that surely gets nearer to the maximum."""
     return jnp.where(change > 0, ratio(jnp.log1p(change), change), 1.0)
 
 
@@ -75,7 +76,7 @@ def pinned(
 ) -> Float[Array, "n n"]:
     """Make a matrix of curvature invertible: only differences of strengths count.
 
-    What it does to the mean of all strengths becomes 1 more, and 1 to padding.
+    Its eigenvalue for the mean of all strengths grows by 1; for padding it becomes 1.
     """
     both = where[:, None] & where[None, :]
     part = ratio(jnp.ones(()), jnp.sum(where, dtype=matrix.dtype))
@@ -102,7 +103,7 @@ def inverse(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
 
 
 def centred(x: Float[Array, " n"], *, where: Bool[Array, " n"]) -> Float[Array, " n"]:
-    """Make the mean of all items 0."""
+    """Subtract the mean of all items."""
     mean = ratio(total(x, where=where), jnp.sum(where, dtype=x.dtype))
     return jnp.where(where, x - mean, 0.0)
 
@@ -116,9 +117,9 @@ def variances(
     """Return the variance of each strength less the mean of all.
 
     Args:
-        spread: inverse of the curvature, pinned.
-        precision: of the prior, which is part of the curvature.
-        where: items.
+        spread: inverse of the curvature, from `pinned`.
+        precision: precision of the prior, which is part of the curvature.
+        where: True for items.
     """
     of_mean = ratio(1 / (1 + precision), jnp.sum(where, dtype=spread.dtype))
     variance = jnp.diag(spread) - of_mean
@@ -128,23 +129,23 @@ def variances(
 def rank_centrality(
     won: Float[Array, "n n"], added: Float[Array, ""], *, where: Bool[Array, " n"]
 ) -> Float[Array, " n"]:
-    """Return the log of how often a walk is at each item that goes to those that win.
+    """Return the log of the stationary distribution of a walk towards winning items.
 
-    From i it goes to j by the share of their comparisons that j won. The chance to be
-    at an item in the long run is found by leaving out one item after the other, which
-    subtracts nothing: small chances are as exact as large ones.
+    The walk goes from i to j with the share of their comparisons that j won. The
+    stationary probabilities are found by elimination of one item after the other
+    without subtractions, so small ones are as exact as large ones.
 
     Args:
         won: see above.
-        added: votes for either side of each pair that was compared; 0: as of
-            `bradley_terry` without a prior.
-        where: items.
+        added: prior votes for either side of each compared pair; with 0, items have to
+            win and lose as for `bradley_terry` without a prior.
+        where: True for items.
 
     Returns:
         Logarithms, whose sum is 0.
 
     Source: Negahban, Oh and Shah 2017, sections 2.2 and 2.3 (with prior votes);
-    Grassmann, Taksar and Heyman 1985 of the chances.
+    Grassmann, Taksar and Heyman 1985 for the elimination.
     """
     n, met = len(won), won + won.T
     place = jnp.arange(n)

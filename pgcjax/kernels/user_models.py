@@ -1,8 +1,8 @@
-"""Gain per document of users who go on down a list by what they see: C/W/L measures.
+"""Gain per document of users whose way down a list depends on gains: C/W/L measures.
 
-Users look at rank 1, and at each further rank i with chance V(i); a measure is the sum
-of gains times V, divided by the sum of V, down to a last rank. `gain` `[w]` is that of
-the documents in a `RankedList`, from 0 to 1.
+Users look at rank 1, and at each further rank i with probability V(i). A measure is the
+sum of gains times V, divided by the sum of V, down to a last rank. `gain` `[w]` has the
+gains of the documents in a `RankedList`, from 0 to 1.
 
 Source: Moffat, Bailey, Scholer and Thomas, Incorporating user expectations and behavior
 into the measurement of search effectiveness, ACM TOIS 2017.
@@ -28,9 +28,9 @@ def until_gained(
     last: Float[Array, ""],
     wanted: Float[Array, ""] | float,
 ) -> Float[Array, ""]:
-    """Let users look until they have gained what they want, to 1e-9: BPM.
+    """Compute the gain of users who look until they gained `wanted`, to 1e-9: BPM.
 
-    Source: Zhang et al. 2017, of a static user.
+    Source: Zhang et al. 2017, for a static user.
     """
     gained = running(jnp.add, rounded(gain, ranked.where), neutral=0.0)
     enough = hits(gain, ranked) & (gained > wanted - 1e-9)
@@ -46,15 +46,16 @@ def until_satisfied(
     sums: Float[Array, " d"],
     whole: Float[Array, ""],
 ) -> Float[Array, ""]:
-    """Let users stop at a document with the chance of its gain: NERR.
+    """Compute the gain of users who stop at a document with its gain as chance: NERR.
 
-    Whoever no document satisfies looks at a rank with the chance `ranked.weight`.
+    Users whom no document satisfied yet look at a rank with probability
+    `ranked.weight`.
 
     Args:
-        gain: of the documents.
+        gain: Gains of the documents.
         ranked: the run.
-        sums: of these chances, down to each rank.
-        whole: sum of all of them.
+        sums: Sums of these probabilities, down to each rank.
+        whole: Sum of these probabilities over all ranks.
 
     Source: Azzopardi, Mackenzie and Moffat 2021, equations 8 to 11.
     """
@@ -63,10 +64,10 @@ def until_satisfied(
     reached = jnp.pad(passed[:-1], (1, 0), constant_values=1.0)
     count = counted(hit)
     final = total(passed, where=hit & (count == count[-1]))
-    final = jnp.where(count[-1] > 0, final, 1.0)  # of those who are never satisfied
+    final = jnp.where(count[-1] > 0, final, 1.0)  # share of users never satisfied
     stopped = rounded(reached * gain, hit)
     looked = total(stopped * sums[jnp.maximum(ranked.rank - 1, 0)], where=hit)
-    looked += rounded(final * whole, ranked.length >= 0)  # always
+    looked += rounded(final * whole, ranked.length >= 0)  # always True
     return ratio(total(stopped * ranked.weight, where=hit), looked)
 
 
@@ -76,14 +77,14 @@ def while_wanting(
     ranks: Float[Array, " d"],
     wanted: Float[Array, ""] | float,
 ) -> Float[Array, ""]:
-    """Let users go on the more, the more of what they want is still to come: INST.
+    """Compute the gain of users who go on the likelier, the more they still want: INST.
 
-    They go on from rank i with chance (n / (n + 1))^2, n = i + 2 T - 1 - gained.
+    They go on from rank i with probability (n / (n + 1))^2, n = i + 2 T - 1 - gained.
 
     Args:
-        gain: of the documents.
+        gain: Gains of the documents.
         ranked: the run.
-        ranks: 1 to the last one; 0 for padding.
+        ranks: Ranks from 1 to the last rank; 0 for padding.
         wanted: T.
 
     Source: Bailey, Moffat, Scholer and Thomas, SIGIR 2015.

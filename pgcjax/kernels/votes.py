@@ -1,14 +1,15 @@
-"""Votes on items of one set, as a model of items, of what sways judges, and of judges.
+"""A model of votes on items of one set: strengths, covariates of votes, reliabilities.
 
-A vote is for the first of two items, for the second, or for neither. Of a judge who
-looks, it follows P(first) ∝ exp(η/2), P(second) ∝ exp(-η/2) and, where ties are
-answers, P(neither) ∝ exp(τ) [Davidson 1970, whose ν is exp(τ)]; without ties, that is
-Bradley and Terry's model. η is how much stronger the first is, plus what place and
-length add. With chance 1 - r a judge does not look, and gives all answers alike: r is
-the judge's reliability [Chen et al. 2013, whose η is (1 + r)/2; Raykar et al. 2010].
+A vote is for the first of two items, for the second, or for neither. A judge who looks
+votes with P(first) ∝ exp(η/2), P(second) ∝ exp(-η/2) and, if ties are answers,
+P(neither) ∝ exp(τ) [Davidson 1970, whose ν is exp(τ)]; without ties, this is Bradley
+and Terry's model. η is the strength of the first item less that of the second, plus the
+effects of covariates: place and length. With probability 1 - r a judge does not look,
+and gives all answers with equal chance: r is the judge's reliability [Chen et al. 2013,
+whose η is (1 + r)/2; Raykar et al. 2010].
 
-Axes: `n` items, `m` rows, `c` what sways judges, `g` what sets share: coefficients of
-that, τ if ties are answers, and log-odds of r of judges if these are fitted.
+Axes: `n` items, `m` rows, `c` covariates, `g` parameters that sets share: coefficients
+of covariates, τ if ties are answers, log-odds of r of judges if these are fitted.
 """
 
 from collections.abc import Callable
@@ -23,21 +24,21 @@ from pgcjax.later import Array, jax, jnp
 MOST_STEPS = 100
 """Newton steps for strengths; a few are usual."""
 
-_FAR, _NEAR = 0.5, 1e-9  # steps: up to the first, by the curvature itself; the last
-_NEVER = -1e9  # the log of a chance; times 0, it is 0
+_FAR, _NEAR = 0.5, 1e-9  # step below which the curvature is exact; last step
+_NEVER = -1e9  # log of probability 0, but finite: 0 times it is 0
 
 
 class VoteRows(NamedTuple):
     """Votes of one judge on one pair, shown in one way; in chunks.
 
     Attributes:
-        first: number of the one item.
-        second: of the other.
-        judge: number among those of the set.
-        won: how many votes are for the first.
-        lost: for the second.
-        tied: for neither.
-        swayed: what sways judges towards the first, times its coefficient in η.
+        first: Number of the first item.
+        second: Number of the second item.
+        judge: Number of the judge among those of the set.
+        won: Number of votes for the first item.
+        lost: Number of votes for the second item.
+        tied: Number of votes for neither.
+        swayed: Covariates that favour the first item; η has them times coefficients.
     """
 
     first: Int[Any, "*chunks m"]
@@ -50,14 +51,14 @@ class VoteRows(NamedTuple):
 
 
 class Point(NamedTuple):
-    """Strengths, and what sets share.
+    """Strengths, and the parameters that sets share.
 
     Attributes:
-        strength: of items.
-        sway: coefficients of what sways judges.
+        strength: Strengths of items.
+        sway: Coefficients of covariates.
         tie: τ.
-        spread: log σ of the normal prior of strengths; infinite: there is none.
-        looks: log-odds of r, of the judges of the set.
+        spread: log σ of the normal prior of strengths; infinite without a prior.
+        looks: Log-odds of r for the judges of the set.
     """
 
     strength: Float[Any, " n"]
@@ -68,13 +69,13 @@ class Point(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Likelihood of shared parameters by a set, whose own strengths follow them.
+    """Likelihood of the shared parameters, from a set whose strengths follow them.
 
     Attributes:
-        strength: the most likely ones.
-        value: log of the likelihood, strengths integrated out where they have a prior.
-        score: its slope by what sets share, as strengths follow.
-        variance: of strengths less their mean, if what sets share is known.
+        strength: The most likely strengths.
+        value: Log-likelihood; strengths with a prior are integrated out.
+        score: Gradient of `value` by the shared parameters, as strengths follow them.
+        variance: Variances of strengths less their mean, given the shared parameters.
     """
 
     strength: Float[Any, " n"]
@@ -100,23 +101,24 @@ class Parameters(NamedTuple):
 def parts(
     rows: VoteRows, point: Point, *, fits: Parameters, where: Bool[Array, " n"]
 ) -> Parts:
-    """Find the most likely strengths of a set, and the likelihood of what sets share.
+    """Find the most likely strengths of a set, and the likelihood of shared parameters.
 
-    With a prior, strengths are integrated out, by Laplace's method [Tierney and Kadane
-    1986]: the likeliest strengths alone, many of few votes each, would mislead.
+    With a prior, strengths are integrated out by Laplace's method [Tierney and Kadane
+    1986]: many strengths with few votes each would bias a likelihood that takes only
+    the likeliest ones.
 
     Args:
-        rows: votes; those of padding count none.
-        point: what sets share; and strengths to begin with.
-        fits: which parameters there are.
-        where: items.
+        rows: Votes; padding has none.
+        point: Shared parameters, and strengths from which the search starts.
+        fits: Parameters of the model.
+        where: True for items.
     """
     precision = jnp.exp(-2 * point.spread)
 
     def step(state):
         strength, last, count = state
-        # Far away, only the curvature of an expectation step surely has a maximum
-        # [EM, Dempster et al. 1977].
+        # Far from the maximum, only the curvature of an expectation step is surely
+        # that of a maximum [EM, Dempster et al. 1977].
         exact = jnp.where(last > _FAR, 0.0, 1.0)
         at = point._replace(strength=strength)
         move, most = _step(rows, at, exact, fits, where)
@@ -146,7 +148,7 @@ def _step(
 def _summed(
     rows: VoteRows, point: Point, exact: Array, fits: Parameters
 ) -> tuple[Array, ...]:
-    """Add up value, slopes and curvature of all rows, and of the prior of strengths."""
+    """Add up value, gradient and curvature of all rows, and of the strengths' prior."""
     n, precision = len(point.strength), jnp.exp(-2 * point.spread)
     model = partial(_log_chances, ties=fits.ties, judged=fits.judged)
 
@@ -163,11 +165,11 @@ def _summed(
 def _integrated(
     rows: VoteRows, point: Point, fits: Parameters, where: Array
 ) -> tuple[Array, Array, Array]:
-    """Integrate strengths out, which are the likeliest ones here.
+    """Integrate strengths out, at a point with the likeliest ones.
 
     Returns:
-        The log of the integral, its slope by what sets share, and the variance of
-        strengths.
+        The log of the integral, its gradient by the shared parameters, and the
+        variances of strengths.
     """
     n, items = len(where), jnp.sum(where, dtype=point.strength.dtype)
     precision = jnp.exp(-2 * point.spread)
@@ -180,8 +182,8 @@ def _integrated(
     )
     prior = precision > 0
     bent, bent_looks = (jnp.where(prior, x, 0.0) for x in (bent, bent_looks))
-    # Strengths have `items` less 1 free directions; that of their mean is pinned, and
-    # has the curvature 1 + precision.
+    # Strengths have `items` - 1 free directions. The direction of their mean is pinned
+    # and has the curvature 1 + precision.
     logs = (items - 1) * jnp.log(precision) + jnp.log1p(precision)
     logs += jnp.linalg.slogdet(spread)[1]
     value += jnp.where(prior, logs / 2, 0.0)
@@ -195,7 +197,7 @@ def _integrated(
 
 
 def _over_chunks(rows: VoteRows, work: Callable[[VoteRows], Any]) -> Any:
-    """Add up what is found of chunks, of which only one is in memory."""
+    """Add up the results of `work` over chunks, with one chunk in memory at a time."""
     first = jax.tree.map(lambda x: x[0], rows)
     shapes = jax.eval_shape(work, first)
     zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
@@ -207,14 +209,14 @@ def _over_chunks(rows: VoteRows, work: Callable[[VoteRows], Any]) -> Any:
 
 
 class _Own(NamedTuple):
-    """A chunk of rows: what their chances depend on, and how that depends on all.
+    """A chunk of rows: arguments of their likelihood, and derivatives of these.
 
     Attributes:
-        at: η, τ and log-odds of r, of each row.
-        counts: of the answers.
-        by_odds: of η by strengths, sway and τ.
-        by_tie: of τ, likewise.
-        judge: whose each row is.
+        at: η, τ and log-odds of r of each row.
+        counts: Counts of the answers.
+        by_odds: Derivative of η by strengths, sway and τ.
+        by_tie: Derivative of τ by the same.
+        judge: Judge of each row.
     """
 
     at: tuple[Float[Array, " m"], Float[Array, " m"], Float[Array, " m"]]
@@ -244,7 +246,7 @@ def _of_rows(rows: VoteRows, point: Point, fits: Parameters) -> _Own:
 
 
 def _log_chances(log_odds, tie, looks, *, ties, judged):
-    """Return the log of the chance of each answer of judges who look, and others."""
+    """Return the log probability of each answer with looking, and without looking."""
     answers = [log_odds / 2, *([tie] if ties else []), -log_odds / 2]
     logs = jax.nn.log_softmax(jnp.stack(answers), axis=0)
     if not judged:
@@ -254,7 +256,7 @@ def _log_chances(log_odds, tie, looks, *, ties, judged):
 
 
 def _curved(rows: _Own, model: Callable, exact: Array) -> tuple[Array, ...]:
-    """Find value, slopes and curvature of one chunk."""
+    """Find value, gradient and curvature of one chunk."""
     at, ones = rows.at, jnp.ones_like(rows.at[0])
     looked = jax.nn.sigmoid(jnp.subtract(*model(*at)))
 
@@ -265,7 +267,7 @@ def _curved(rows: _Own, model: Callable, exact: Array) -> tuple[Array, ...]:
         seen, unseen = model(*at)
         return jnp.sum(rows.counts * (looked * seen + (1 - looked) * unseen))
 
-    def mixed(*at):  # both have one slope here
+    def mixed(*at):  # both have the same gradient here
         return exact * likelihood(*at) + (1 - exact) * expected(*at)
 
     slopes = jax.grad(mixed, (0, 1, 2))
@@ -283,7 +285,7 @@ def _curved(rows: _Own, model: Callable, exact: Array) -> tuple[Array, ...]:
 
 
 def _bent(rows: _Own, model: Callable, spread: Array) -> tuple[Array, Array]:
-    """Find the slopes of -½ log det of the curvature of strengths."""
+    """Find the gradients of -½ log det of the curvature of strengths."""
     n, ones = len(spread), jnp.ones_like(rows.at[0])
     sides = rows.by_odds[:, :n]
     variance = jnp.sum((sides @ spread) * sides, axis=1)

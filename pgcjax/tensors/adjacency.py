@@ -21,7 +21,7 @@ class PackedGraphs(NamedTuple):
     """Graphs as `kernels.peel_packed` takes them; a single one lacks the first axis.
 
     Attributes:
-        rows: `rows[q, u]` is what removing u takes from every other word.
+        rows: `rows[q, u]` is subtracted from the other words when u is removed.
         words: degrees of every vertex.
         where: True for vertices.
     """
@@ -79,10 +79,10 @@ def forms(
     """Choose the form of each graph; None for one without vertices.
 
     Args:
-        graphs: of all queries.
-        weak_orders_from: least number of padded vertices, of all graphs whose votes
-            make a weak order, from which these are `levels`: compiling that form for
-            fewer takes longer than to peel them.
+        graphs: Graphs of all queries.
+        weak_orders_from: Graphs whose votes make a weak order are `levels` if they have
+            at least so many padded vertices in all: to compile that form for fewer
+            takes longer than to peel them.
 
     Raises:
         DataError: a document is in more judgments than int32 degrees hold.
@@ -111,7 +111,7 @@ def packed(graphs: Sequence[Graph], size: int) -> PackedGraphs:
     rows = blank((len(graphs), size, size))
     wins, first = _end_to_end(graphs, [size] * len(graphs))
     better, worse, votes = wins.T.copy()
-    # A vertex takes from those that are preferred to it, and from the others.
+    # Removing a vertex lowers degrees of those preferred to it, and of those it beats.
     for vertex, other, bits in (
         (worse, better, peel_packed.OUT),
         (better, worse, peel_packed.IN),
@@ -124,7 +124,7 @@ def packed(graphs: Sequence[Graph], size: int) -> PackedGraphs:
             part += above.T * np.int32(graph.unit << peel_packed.OUT)
             part += above * np.int32(graph.unit << peel_packed.IN)
     words = blank((len(graphs), size))
-    rows.sum(1, dtype=np.int32, out=words)  # all together take all that there is
+    rows.sum(1, dtype=np.int32, out=words)  # removing all takes all edges
     return PackedGraphs(rows, words, _vertices(graphs, size))
 
 
@@ -161,8 +161,8 @@ def _degrees_and_weak_orders(
 ) -> tuple[Int64[np.ndarray, " graphs"], dict[int, Level]]:
     """Largest degree of each graph, and levels of those that are weak orders.
 
-    In a weak order everyone beats just those that beat fewer. Then the peel finds a
-    sink at every step, whatever the counts, and is a sort.
+    In a weak order each document beats exactly those that beat fewer. Then the peel
+    finds a sink at every step, whatever the counts, so it is a sort.
     """
     if not graphs:
         return np.zeros(0, np.int64), {}
@@ -181,7 +181,7 @@ def _degrees_and_weak_orders(
     if most.max() >= MOST_DEGREE:
         worst = graphs[int(most.argmax())]
         dense([worst], len(worst))  # which refuses it
-    # Most others are told apart by their best vertices alone: they beat all the rest.
+    # In a weak order the best vertices beat all the rest, which rules most others out.
     best = into == 0
     number = np.add.reduceat(best, first, dtype=np.int64)
     least = np.minimum.reduceat(np.where(best, out, MOST_DEGREE), first)
@@ -191,7 +191,7 @@ def _degrees_and_weak_orders(
 
 
 def _levels_of(graph: Graph) -> Level | None:
-    """Level of each document of a weak order, from 0 upwards; None of other graphs."""
+    """Level of each document of a weak order, from 0 upwards; None if it is none."""
     beats = graph.above()
     beats[graph.wins[:, 0], graph.wins[:, 1]] = True
     beaten = beats.sum(1)

@@ -15,14 +15,13 @@ class Conditional:
     """Grades in isolation and conditional ones, query by query; negative ones are 0.
 
     Attributes:
-        docs: the documents of each query that have a grade of either kind, or that
-            another one was graded after, ascending; queries, those of the qrels,
-            ascending.
-        isolation: float64 [n], their grades in isolation; NaN where there is none.
-        pairs: int64 [m] of each query, ascending: d·n + d' for each grade g(d|d').
-        grades: float64 [m], these grades.
-        highest: the highest grade of either kind, of all queries.
-        notes: what was left out, a line each.
+        docs: Documents of each query that have a grade of either kind, or after which
+            another document was graded, ascending; queries of the qrels, ascending.
+        isolation: float64 [n], their grades in isolation; NaN without one.
+        pairs: int64 [m] for each query, ascending: d·n + d' for each grade g(d|d').
+        grades: float64 [m], grades of the pairs.
+        highest: Highest grade of either kind, over all queries.
+        notes: Notes on data that were left out, a line each.
     """
 
     docs: dict[str, np.ndarray]

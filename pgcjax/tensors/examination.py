@@ -1,6 +1,6 @@
-"""Orders of examination: in which order the images of a grid are looked at.
+"""Orders of examination: the order in which users look at the images of a grid.
 
-An order gives each image of a grid a distance; images are looked at by ascending
+An order gives each image of a grid a distance; users look at images by ascending
 distance. `ORDERS["snake"] = Order(lambda c: …, "…", "…")` adds one.
 """
 
@@ -22,15 +22,16 @@ ROW = 2**21
 
 @dataclass(frozen=True)
 class Cells:
-    """The places of images, int64 `[images]` each: grids of any number, in any order.
+    """The places of images of one or several grids, int64 `[images]` each.
 
     Attributes:
-        row: from 0, downwards.
-        column: from 0, to the right.
-        index: place in the order of reading: images of the grid above, or left of it.
-        width: columns of the image's row: of the last image in it, plus one.
-        rows: rows of the image's grid.
-        columns: columns of its longest row.
+        row: Row from 0, downwards.
+        column: Column from 0, to the right.
+        index: Place in the order of reading: number of images in rows above, and to the
+            left in its row.
+        width: Columns of the image's row: the last image's column, plus one.
+        rows: Rows of the image's grid.
+        columns: Columns of the longest row of the image's grid.
     """
 
     row: np.ndarray
@@ -45,9 +46,9 @@ class ExaminationOrder(NamedTuple):
     """An order of examination.
 
     Attributes:
-        distance: gives the distance of each image, float64 `[images]`.
-        meaning: one line.
-        source: paper and section.
+        distance: Function of `Cells` that returns distances, float64 `[images]`.
+        meaning: Meaning in one line.
+        source: Paper and section.
     """
 
     distance: Callable[[Cells], np.ndarray]
@@ -146,7 +147,7 @@ def cells(grids: "pd.DataFrame", codes: Codes | None = None) -> Cells:
 
 
 def _turns(frame: "pd.DataFrame", *by: str) -> np.ndarray:
-    """Number the images of each grid from 0, as they stand by some columns."""
+    """Number the images of each grid from 0, ordered by some columns."""
     ordered = frame.sort_values(["grid", *by], kind="stable").groupby("grid")
     return ordered.cumcount().sort_index().to_numpy()
 
@@ -155,8 +156,7 @@ def distances(where: Cells, order: str) -> np.ndarray:
     """Return the distance of each image by an order: float64 `[images]`.
 
     Raises:
-        UsageError: there is no such order, or it gives something else than a finite
-            number for each image.
+        UsageError: the order is unknown, or a distance is not a finite number.
     """
     if order not in ORDERS:
         raise UsageError(f"no order {order!r}; there are {', '.join(ORDERS)}")
@@ -167,7 +167,7 @@ def distances(where: Cells, order: str) -> np.ndarray:
 
 
 def as_runs(grids: "pd.DataFrame", order: str = "default") -> "pd.DataFrame":
-    """Make runs of grids, for measures of lists: distance ascending, ties as read.
+    """Convert grids to runs, for measures of lists: distance ascending, ties as read.
 
     Returns:
         Table of run_id, query_id, doc_id, score (-rank) and rank (from 0).

@@ -1,7 +1,7 @@
-"""Runs as every batch takes them: rankings that lie end to end, and where each begins.
+"""Runs as every batch takes them: rankings end to end, and the start of each.
 
-They go to the devices once, as they are; a tile says only where its rankings begin, and
-the program looks there. So nothing that depends on a run is laid out by the host.
+They go to the devices once; a tile has only the starts of its rankings, from which the
+program reads. So the host lays out nothing that depends on a run.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from pgcjax.later import Array, jnp
 class Documents(NamedTuple):
     """The judged documents of all rankings, ranking after ranking, best first.
 
-    On the way to a GPU these are as of `padding.sent_type`; programs have int32.
+    They are sent to a GPU in the type `padding.sent_type`; programs have int32.
 
     Attributes:
-        value: of each document, such as its vertex.
-        rank: its 0-based rank.
+        value: Value of each document, such as its vertex.
+        rank: 0-based rank of each document.
     """
 
     value: Int[Any, " documents"]
@@ -41,11 +41,11 @@ class FlatRuns:
     """The judged documents that runs retrieved, as all tiles share them.
 
     Attributes:
-        documents: of all rankings, with room for a whole one behind the last.
-        first: where those of each ranking begin, best first.
-        count: how many there are.
-        edges: runs 0, ..., their number: from one to the next, those of a query follow
-            each other, run after run.
+        documents: Documents of all rankings, with room for a whole ranking at the end.
+        first: Start of each ranking in the documents.
+        count: Number of documents of each ranking.
+        edges: Bounds of parts of the runs, from 0 to their number: within a part, the
+            rankings of a query follow each other, run after run.
     """
 
     documents: Documents
@@ -55,11 +55,11 @@ class FlatRuns:
 
     @property
     def room(self) -> int:
-        """Documents that there is room for."""
+        """Number of documents for which there is room."""
         return len(self.documents.value)
 
     def to_depth(self, depth: int | None) -> "FlatRuns":
-        """Count documents down to a rank alone: they ascend; None: all count."""
+        """Count only documents down to a rank, as ranks ascend; None: all count."""
         if depth is None:
             return self
         filled = int((self.first + self.count).max(initial=0))
@@ -78,9 +78,9 @@ class Retrieved:
     """The judged documents of one query that runs retrieved, best first.
 
     Attributes:
-        starts: where those of each run begin, and their number.
-        vertex: index of each among the judged ones.
-        rank: its 0-based rank among all documents of the run.
+        starts: Start of each run's documents, and at the end their number.
+        vertex: Index of each document among the judged ones.
+        rank: 0-based rank of each document among all documents of the run.
     """
 
     starts: Int64[np.ndarray, " runs_plus_1"]
@@ -124,7 +124,7 @@ def listed(
 ]:
     """Values and ranks of the documents of several rankings, and where there are any.
 
-    Behind the last document of a ranking stand those of others.
+    Places after the last document of a ranking have documents of other rankings.
     """
     place = jnp.arange(width, dtype=jnp.int32)[None, :]
     cell = runs.first[:, None] + place
@@ -134,7 +134,7 @@ def listed(
 
 
 def by_place(documents: Documents, runs: Where, n: int) -> RunRanks:
-    """Lay runs out by place: documents that a run lacks follow, and then padding."""
+    """Lay runs out by place: after a run's documents those it lacks, then padding."""
     vertex, rank, there = listed(documents, runs, n)
     place = jnp.arange(n, dtype=jnp.int32)[None, :]
     row = jnp.arange(len(vertex))[:, None]

@@ -1,4 +1,4 @@
-"""Grades of judged documents, and what the best list of them gains, query by query."""
+"""Grades of judged documents, and gains of the best list of them, query by query."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class GradeTables:
     """The grades of all queries.
 
     Attributes:
-        docs: the documents of each query, ascending; queries ascending.
-        relevance: float64, of the same documents.
-        highest: the highest grade of all, at least 0, also of documents left out.
+        docs: Documents of each query, ascending; queries ascending.
+        relevance: Grades of these documents, float64.
+        highest: Highest grade of all documents, also of those left out; at least 0.
     """
 
     docs: dict[str, np.ndarray]
@@ -41,8 +41,8 @@ def grades(
 
     Args:
         qrels: canonical qrels, of pandas or polars.
-        positive_only: leave out documents whose grade is not above 0: most measures
-            take them as if nobody had judged them. Their queries stay.
+        positive_only: Leave out documents whose grade is not above 0: most measures
+            treat them as unjudged. Their queries stay.
     """
     if not isinstance(qrels, pl.DataFrame):
         qrels = of_pandas(qrels, ("query_id", "doc_id", "relevance"))
@@ -69,8 +69,8 @@ def best_first(gains: np.ndarray, depth: int | None = None) -> np.ndarray:
     return -np.sort(-gains[gains > 0])[:depth]
 
 
-# A perfect run must score 1 to the last bit: these sums have the order of those in
-# `kernels.ranked_list`, and its products are those of the kernels.
+# A perfect run must score 1 to the last bit: these sums have the order of the sums in
+# `kernels.ranked_list`, and their products are those of the kernels.
 
 
 def total(terms: np.ndarray) -> float:
@@ -94,10 +94,10 @@ def running(
 
 
 def best_discounted(gains: np.ndarray, weights: np.ndarray) -> float:
-    """Return the most that `kernels.graded.discounted` can be.
+    """Return the largest value of `kernels.graded.discounted`.
 
-    `gains` are in the order of the ideal list; `weights` are of ranks 0 to the last of
-    these at least.
+    `gains` are in the order of the ideal list; `weights` are those of ranks 0 to at
+    least the last rank of the list.
     """
     return total(gains * weights[1 : len(gains) + 1])
 
@@ -109,5 +109,5 @@ def best_reciprocal(gains: np.ndarray, weights: np.ndarray) -> float:
 
 
 def cumulative(gains: np.ndarray) -> np.ndarray:
-    """Return cg*, the cumulative gains of the ideal list: at least one rank of them."""
+    """Return cg*, the cumulative gains of the ideal list, with at least one rank."""
     return running(np.add, gains) if len(gains) else np.zeros(1)

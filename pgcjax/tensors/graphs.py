@@ -27,15 +27,15 @@ _QUERY, _DOCS = ("query_id",), ("doc_id", "other_doc_id")
 
 @dataclass(frozen=True)
 class Graph:
-    """The judged documents of a query, and what is known of their order.
+    """The judged documents of a query, with votes and grades that order them.
 
     Attributes:
         query_id: the query.
         doc_ids: the vertices, ascending.
         wins: `[m, 3]` rows of (preferred vertex, other vertex, number of judgments).
-        levels: `[n]` dense level of each document by its grade, -1 where there is
-            none; None where grades play no part.
-        unit: what one judgment counts in `wins`; more than 1 where some count in part.
+        levels: `[n]` dense level of each document by its grade, -1 without a grade;
+            None if grades are not used.
+        unit: Count of one judgment in `wins`; more than 1 if some count in part.
     """
 
     query_id: str
@@ -50,14 +50,14 @@ class Graph:
     def edges(self) -> np.ndarray:
         """Count the judgments that prefer one vertex to another: int32 `[n, n]`.
 
-        Grades, where there are any, add an edge for each pair that they tell apart.
+        Grades, if used, add an edge for each pair with different grades.
         """
         return dense([self], len(self))[0]
 
     def above(self) -> Bool[np.ndarray, "n n"]:
         """Find which document has a better grade than which; none without a grade."""
         levels = np.full(len(self), -1) if self.levels is None else self.levels
-        # Better than a graded document is only what is graded too.
+        # Only graded documents are better than a graded one.
         return (levels[:, None] > levels[None, :]) & (levels >= 0)[None, :]
 
     def graded_degrees(self) -> tuple[np.ndarray, np.ndarray]:
@@ -69,7 +69,7 @@ class Graph:
         return below * graded * self.unit, above * graded * self.unit
 
     def graded_only(self) -> np.ndarray | None:
-        """Return the levels if every document has one and nothing else is known."""
+        """Return the levels if every document has one and there are no votes."""
         if self.levels is None or (self.levels < 0).any() or len(self.wins):
             return None
         return self.levels
@@ -84,7 +84,7 @@ def dense(graphs: Sequence[Graph], size: int) -> Int32[np.ndarray, "graphs n n"]
     wins = np.concatenate([graph.wins for graph in graphs])
     graph = np.repeat(np.arange(len(graphs)), [len(g.wins) for g in graphs])
     cell = (graph * size + wins[:, 0]) * size + wins[:, 1]
-    # Else int32 holds any sum, and sooner.
+    # Otherwise int32 holds any sum, and is faster.
     many = wins[:, 2].sum() + _graded(graphs) > MOST_DEGREE // 2
     counts = np.zeros((len(graphs), size, size), np.int64 if many else np.int32)
     np.add.at(counts.reshape(-1), cell, wins[:, 2].astype(counts.dtype))
@@ -114,9 +114,9 @@ def _graded(graphs: Sequence[Graph]) -> int:
 def preference_graphs(preferences: "Table", *, soft: str = SOFT[0]) -> dict[str, Graph]:
     """Build the multigraph of each query that has judgments.
 
-    A tie and a bad document add no edge; the vertices are the documents that an edge
-    touches. Repeats and conflicts are kept, as counts; `soft` says what a probability
-    counts, as of `by_sides`.
+    A tie and a bad document add no edge; the vertices are the documents that have an
+    edge. Repeats and conflicts are kept, as counts; `soft` is the policy by which
+    probabilities count, see `by_sides`.
     """
     return _graphs(preferences, None, soft=soft)
 
@@ -150,7 +150,7 @@ def _graphs(
     judged, grades = _frame(preferences, _JUDGMENTS), _frame(qrels, _GRADES)
     queries = _distinct(judged["query_id"], grades["query_id"])
     docs = _distinct(judged["doc_id"], judged["other_doc_id"], grades["doc_id"])
-    # Numbers take a part of the memory of text, of which no more is needed.
+    # Numbers take less memory than ids, whose text is no longer needed.
     judged, grades = (
         frame.with_columns(
             pl.col(name).cast(pl.Enum(ids)).to_physical().cast(pl.Int64)
@@ -181,7 +181,7 @@ def _graphs(
         docs = slice(first[i], first[i + 1])
         level = None if qrels is None else levels[docs]
         won, count = wins[first_win[i] : first_win[i + 1]], unit
-        if unit > 1:  # smaller counts are peeled faster, and just so
+        if unit > 1:  # smaller counts are peeled faster, with equal results
             part = np.gcd.reduce([unit, *won[:, 2]])
             won, count = won // [1, 1, part], unit // int(part)
         graphs[query] = Graph(query, doc_ids[docs], won, level, count)
@@ -191,7 +191,7 @@ def _graphs(
 def _edges(judged: "pl.DataFrame", soft: str) -> "tuple[pl.DataFrame, int]":
     """Return an edge for each document that a judgment counts for, the preferred first.
 
-    Weights are whole, and one judgment counts as much as the number that is returned.
+    Weights are whole numbers; the number that is returned is that of one judgment.
     """
     import polars as pl
 
@@ -249,12 +249,12 @@ def _vertices(
 
     Args:
         query: number of the query of each row.
-        doc: place of the document of each row ...
-        docs: ... among all documents, which ascend.
+        doc: place in `docs` of the document of each row.
+        docs: all documents, ascending.
 
     Returns:
-        The documents, ascending in each query, the query of each, and which of them
-        stands in each row.
+        The documents, ascending in each query; the query of each; and the place among
+        them of the document of each row.
     """
     import polars as pl
 

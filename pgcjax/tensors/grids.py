@@ -1,4 +1,4 @@
-"""Image grids as arrays: where each system shows what was judged."""
+"""Image grids as arrays: the places where each system shows judged images."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ class Placed:
     """The judged documents of one query in the grids of all systems, by an order.
 
     Attributes:
-        first: number of images of the grid that are strictly nearer than each document:
-            its rank, but for ties; `ABSENT` if the grid lacks it. int32 `[runs, n]`.
-        place: of each document among all, by distance, then in the order of reading;
-            those that the grid lacks follow by ascending id. int32 `[runs, n]`.
-        row: of each document; 0 if the grid lacks it. int32 `[runs, n]`.
-        column: the same.
+        first: Number of images of the grid that are strictly nearer than each document:
+            its rank, without ties; `ABSENT` if the grid lacks it. int32 `[runs, n]`.
+        place: Place of each document by distance, then in the order of reading;
+            documents that the grid lacks follow by ascending id. int32 `[runs, n]`.
+        row: Row of each document; 0 if the grid lacks it. int32 `[runs, n]`.
+        column: Column of each document, likewise.
     """
 
     first: np.ndarray
@@ -62,13 +62,13 @@ class Shown:
         """Place the documents of each query in all grids.
 
         Args:
-            order: of examination.
-            shared: give all systems the same places, by the least distance in any grid;
-                ties by ascending run_id. So the published numbers of Luo 2021 have one
-                ideal ranking for both systems; the algorithms know the grid of one.
+            order: Order of examination.
+            shared: Give all systems the same places, by the least distance in any grid;
+                ties by ascending run_id. The published numbers of Luo 2021 have one
+                ideal ranking for both systems; the algorithms use the grid of one.
 
         Raises:
-            UsageError: there is no such order.
+            UsageError: the order is unknown.
         """
         distance = distances(self._cells, order)
         run, index = self._codes.run, self._cells.index
@@ -154,7 +154,7 @@ def pairs(judgments: "pd.DataFrame") -> dict[str, Pairs]:
     """Lay out the judgments of each query, queries ascending.
 
     Args:
-        judgments: as `tables.majority` gives them: one of each pair.
+        judgments: Result of `tables.majority`: one judgment per pair.
     """
     out = {}
     for query, part in judgments.groupby("query_id", sort=True):

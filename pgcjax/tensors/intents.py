@@ -1,4 +1,4 @@
-"""Grades per intent, query by query: how relevant documents are, how likely intents."""
+"""Grades per intent and probabilities of intents, query by query."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _WHOLE = 2**30  # weights up to it times gains of 20 bits add up exactly in floa
 
 @dataclass(frozen=True)
 class IntentGrades:
-    """The grades of all queries, of documents that are relevant to any intent.
+    """The grades of documents that are relevant to any intent, for all queries.
 
     Attributes:
-        docs: the documents of each query, ascending; queries ascending.
+        docs: Documents of each query, ascending; queries ascending.
         intents: the intents of each query that have a relevant document, in the order
             of `sorted_intents`.
         relevance: float64 `[intents, documents]` of each query; 0 if not relevant.
@@ -37,7 +37,7 @@ class IntentGrades:
 def intent_grades(qrels: pd.DataFrame) -> IntentGrades:
     """Cut judgments per intent into queries; grades of 0 and less are not relevant.
 
-    Intents without a relevant document are left out: no run can find anything of them.
+    Intents without a relevant document are left out: no run can serve them.
     """
     names = sorted(set(qrels["query_id"].tolist()))
     highest = float(qrels["relevance"].max()) if len(qrels) else 0.0
@@ -77,16 +77,17 @@ def intent_weights(
     """Compute how likely the intents of each query are.
 
     Args:
-        grades: which intents count.
+        grades: Grades, whose intents count.
         weighting: `given` (by the table; uniform without one), `uniform`, or
             `decreasing`: intent j of n has 2^(n-j+1), divided by the sum; both count
             only intents with a relevant document, as in Sakai 2012, table 1.
         intents: canonical table of all intents.
 
     Returns:
-        Float64 `[intents]` of each query. Probabilities are these divided by their sum:
-        of intents without a relevant document they go to the others. Where they are
-        ratios of small whole numbers so are weights, and sums of weighted grades exact.
+        Weights, float64 `[intents]` for each query. Probabilities are the weights
+        divided by their sum, so intents without a relevant document leave theirs to the
+        others. If probabilities are ratios of small whole numbers, weights are these
+        numbers, and sums of weighted grades are exact.
     """
     if weighting == "given" and intents is not None:
         keys = intents[["query_id", "intent_id"]].itertuples(index=False, name=None)
@@ -103,7 +104,7 @@ def intent_weights(
 
 
 def navigational(grades: IntentGrades, intents: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Find which intents are navigational: bool `[intents]` of each query."""
+    """Find which intents are navigational: bool `[intents]` for each query."""
     rows = intents.loc[intents["kind"] == NAV, ["query_id", "intent_id"]]
     navigational = set(rows.itertuples(index=False, name=None))
     return {
@@ -117,8 +118,8 @@ def greedy_gains(
 ) -> list[float]:
     """Return the novelty-biased gains of the ideal list, by rank.
 
-    The ideal list is greedy: next comes the document that is worth most after those
-    above it; of several, the last by id, as in ndeval.
+    The ideal list is greedy: the next document is the one with the largest gain after
+    those above it; among equals, the last by id, as in ndeval.
 
     Args:
         hit: bool `[intents, documents]`, documents ascending by id.
@@ -132,7 +133,7 @@ def greedy_gains(
     served = np.zeros(len(hit), np.int64)
     gains = []
     for _ in range(min(hit.shape[1], depth or hit.shape[1])):
-        # Sums of equal terms are equal, as these are added from the least up.
+        # Terms are added from the least up, so sums of equal terms are equal.
         worth = np.sort(np.where(kinds, fade[served], 0.0), axis=1)
         worth = np.add.accumulate(worth, axis=1)[:, -1].tolist()
         last = [docs[-1] if docs else -1 for docs in left]

@@ -22,8 +22,8 @@ class JudgedGroups(NamedTuple):
     """The judgment groups of all queries.
 
     Attributes:
-        docs: the documents of each query, ascending; queries ascending.
-        counts: what its groups, ascending by name, say of them.
+        docs: Documents of each query, ascending; queries ascending.
+        counts: Counts of each query's groups, ascending by name.
     """
 
     docs: dict[str, np.ndarray]
@@ -31,7 +31,7 @@ class JudgedGroups(NamedTuple):
 
 
 def judged_groups(preferences: pd.DataFrame) -> JudgedGroups:
-    """Collect what judgment groups say of documents and of pairs.
+    """Collect the relevant documents and the preferences of judgment groups.
 
     Args:
         preferences: canonical, with the columns `choices.LEVELS`. A judge is a group.
@@ -50,7 +50,7 @@ def _of_query(table: pd.DataFrame) -> tuple[np.ndarray, GroupCounts]:
     ends = table[["doc_id", "other_doc_id"]].to_numpy(object)
     docs, vertex = np.unique(ends.astype(str), return_inverse=True)
     group = pd.factorize(table["judge"], sort=True)[0]
-    # A row of a group and document, ascending by both.
+    # A row for each group and document, ascending by both.
     keys = group[:, None] * len(docs) + vertex.reshape(-1, 2)
     level, other_level, subgroups = (table[c].to_numpy(float) for c in LEVELS)
     rows, first, row = np.unique(keys, return_index=True, return_inverse=True)

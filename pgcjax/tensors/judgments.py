@@ -10,17 +10,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 T = TypeVar("T")
-_NONE = object()  # of a parameter that a measure does not have
+_NONE = object()  # value of a parameter that a measure does not have
 
 
 class Judgments(Mapping[str, Any]):
-    """Canonical tables of judgments by kind, and what measures made of them.
+    """Canonical tables of judgments by kind, and objects that measures made of them.
 
-    Measures that need the same of a table share it: it is made once.
+    Measures that need the same object share it: it is made once.
     """
 
     def __init__(self, tables: Mapping[str, "pd.DataFrame | PlainTable"]):
-        """Take tables, some of which may be DataFrames of pandas only when asked."""
+        """Take tables, some of which become DataFrames of pandas only on request."""
         self._tables = dict(tables)
         self._made: dict[tuple[Any, ...], Any] = {}
         self._alike: dict[Hashable, list[tuple[_Reads, Any]]] = {}
@@ -43,11 +43,11 @@ class Judgments(Mapping[str, Any]):
         return len(self._tables)
 
     def once(self, make: Callable[..., T], *kinds: str, **options: Any) -> T:
-        """Call `make` with some tables and options, or give what it made before."""
+        """Call `make` with some tables and options, or return its earlier result."""
         return self._call(self.__getitem__, make, kinds, options)
 
     def once_plain(self, make: Callable[..., T], *kinds: str, **options: Any) -> T:
-        """Call `make` with the tables of `columns`, or return what it made before."""
+        """Call `make` with the tables of `columns`, or return its earlier result."""
         return self._call(self.columns, make, kinds, options)
 
     def once_for(
@@ -56,15 +56,15 @@ class Judgments(Mapping[str, Any]):
         parameters: Mapping[str, Any],
         make: Callable[[Mapping[str, Any]], T],
     ) -> T:
-        """Call `make`, or give what it made for parameters that differ in none it read.
+        """Call `make`, or return its result for equal values of those it read.
 
-        So measures that need the same of judgments have the same arrays, whatever their
+        So measures that need the same arrays of judgments share them, whatever their
         other parameters are.
 
         Args:
-            key: names what is made; one name has one `make`.
-            parameters: of the measure.
-            make: reads some of them, always by name.
+            key: Name of the result; one name has one `make`.
+            parameters: Parameters of the measure.
+            make: Function that reads some of the parameters, always by name.
         """
         alike = self._alike.setdefault(key, [])
         for reads, made in alike:

@@ -12,21 +12,21 @@ from pgcjax.tensors.padding import padded_size, stack
 WORD = 32
 """Bits of a word that holds documents."""
 
-_SETS = 16  # for each document at least: so that most lattices share programs
+_SETS = 16  # least number per document, so that most lattices share programs
 
 
 class Lattice(NamedTuple):
     """Optimal orders as `kernels.exact` takes them; a single one lacks the first axis.
 
     Attributes:
-        members: the documents of each set, as bits of words.
-        size: of each set.
-        target: the first set of each block.
-        first: the first row of `source` of each block ...
-        turns: ... and how many rows it has.
-        source: a set before each set of a block.
-        last: number of the set of all documents.
-        blocks: how many blocks there are.
+        members: Documents of each set, as bits of words.
+        size: Number of documents of each set.
+        target: First set of each block.
+        first: First row of `source` of each block.
+        turns: Number of rows of each block.
+        source: Rows of sets, one before each set of a block.
+        last: Number of the set of all documents.
+        blocks: Number of blocks.
     """
 
     members: UInt32[np.ndarray, "*queries words sets"]
@@ -52,15 +52,15 @@ class Lattice(NamedTuple):
 def lay_out(
     sets: Bool[np.ndarray, "sets n"], steps: Int[np.ndarray, "steps 2"], together: int
 ) -> Lattice:
-    """Lay sets out by size, and in a size those first to which most steps lead.
+    """Lay sets out by size, and within a size by descending number of steps to them.
 
-    A block extends ways to `together` sets of one size that follow each other: a row
-    has the first step to each of them, the next row the second, where there is one.
+    A block extends paths to `together` consecutive sets of one size: its first row has
+    the first step to each of them, the next row the second step, if any.
 
     Args:
-        sets: of the first documents of orders, by size; the last has all.
-        steps: from a set to one that has a document more, by size.
-        together: sets of a block.
+        sets: Sets of the first documents of orders, by size; the last has all.
+        steps: Steps from a set to one that has a document more, by size.
+        together: Number of sets of a block.
     """
     count, n = sets.shape
     size, into = sets.sum(1), np.bincount(steps[:, 1], minlength=count)
@@ -108,12 +108,12 @@ def batch_lattices(lattices: Sequence[Lattice], tile: int) -> Lattice:
 def by_kind(
     retrieved: Retrieved, kinds: Int[np.ndarray, " n"], *, farthest: bool = False
 ) -> Retrieved:
-    """Exchange documents of a kind so that they stand as the run has them.
+    """Exchange documents of a kind so that they have the order of the run.
 
     Args:
-        retrieved: documents that runs retrieved, best first.
-        kinds: the kind of each document: the first one of it.
-        farthest: whether they are to stand the other way round.
+        retrieved: Documents that runs retrieved, best first.
+        kinds: Kind of each document: the first document of that kind.
+        farthest: whether to reverse the order within a kind.
     """
     n = len(kinds)
     if (kinds == np.arange(n)).all():

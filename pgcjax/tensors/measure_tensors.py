@@ -17,9 +17,9 @@ class PeelTensors:
     """Input of the peel: graphs, and weights of ranks.
 
     Attributes:
-        graphs: the judged documents of each query, queries ascending.
-        weights: of a shared document, by the lower of its two ranks.
-        finish: makes scores of sums, `[runs, queries]`, and sizes of graphs.
+        graphs: Graph of each query, queries ascending.
+        weights: Weight of a shared document, by the lower of its two ranks.
+        finish: Function of sums, `[runs, queries]`, and sizes of graphs: scores.
     """
 
     graphs: Mapping[str, Graph]
@@ -42,11 +42,11 @@ class TiedTensors(PeelTensors):
     """Input of the peel by all orders of documents that were not retrieved.
 
     Attributes:
-        ties: which of their scores: `mean`, `min`, `max`, or the standard `error` of
+        ties: Summary of their scores: `mean`, `min`, `max`, or the standard `error` of
             the mean.
-        n: how many orders are drawn where there are too many.
-        seed: of the random numbers.
-        errors: standard error of each mean that was taken of drawn orders until now.
+        n: Number of orders to draw where there are too many.
+        seed: Seed of the draws.
+        errors: Standard errors of the means of drawn orders so far.
     """
 
     ties: str = "mean"
@@ -75,14 +75,13 @@ class ListTensors:
         docs: the documents of each query that count, ascending; queries ascending.
             Measures that have the same object here are computed together.
         arrays: a pytree of arrays for each query, all of one structure. Arrays are
-            padded with zeros at the end of every axis: a kernel takes a zero as
-            nothing.
+            padded with zeros at the end of every axis, which kernels ignore.
         kernel: `kernel(measure, run, arrays)` scores one run and query; see
             `kernels.ranked_list.RankedList`. The numbers of the measure are traced.
         depth: last rank that counts; None if all do.
-        weights: gives the weights of ranks 0 (nothing) to the one it is called with.
-        void: queries of which nothing can be found: every run scores 0.
-        notes: what a user should know of these judgments.
+        weights: Function of a last rank: the weights of ranks 0 (padding) to it.
+        void: Queries in which no run can find anything: every run scores 0.
+        notes: Notes for users on these judgments.
     """
 
     docs: Mapping[str, np.ndarray]
@@ -99,14 +98,14 @@ class GridTensors:
     """Input of a measure of image grids: graphs, or counts of pairs.
 
     Attributes:
-        docs: the judged images of each query, ascending; queries ascending.
-        order: of examination.
-        graphs: votes on the images of each query, for PGC.
-        weights: of a shared image, by the lower of its two ranks, for PGC.
-        pairs: what most votes say of pairs, for counts of them; in place of graphs.
-        shared: whether all systems have one ideal.
-        finish: makes scores of what was computed: of sums of weights and numbers of
-            images, both `[runs, queries]`; or of `engine.grid_batch.Counts`.
+        docs: Judged images of each query, ascending; queries ascending.
+        order: Order of examination.
+        graphs: Graph of the votes on images of each query, for PGC.
+        weights: Weight of a shared image, by the lower of its two ranks, for PGC.
+        pairs: Majority votes on pairs, for counts of pairs, in place of graphs.
+        shared: whether all systems have one ideal ranking.
+        finish: Function that returns scores, from sums of weights and numbers of
+            images, both `[runs, queries]`; or from `engine.grid_batch.Counts`.
     """
 
     docs: Mapping[str, np.ndarray]

@@ -20,13 +20,13 @@ class Least:
     """Least padded lengths, so that small cases of all sizes share programs.
 
     Attributes:
-        documents: of a graph.
-        axis: of any axis of an array about a query: documents, intents, pairs.
-        width: of the list of the judged documents that a run retrieved.
-        ranks: of a table of the weights of ranks.
-        weights: of a table of the weights of RBO.
-        runs: of a tile.
-        queries: of a tile, per device.
+        documents: Documents of a graph.
+        axis: Any axis of a query's array: documents, intents, pairs.
+        width: List of the judged documents that a run retrieved.
+        ranks: Table of the weights of ranks.
+        weights: Table of the weights of RBO.
+        runs: Runs of a tile.
+        queries: Queries of a tile, per device.
     """
 
     documents: int = 1
@@ -87,9 +87,9 @@ def list_width(n: int) -> int:
 def list_room(documents: int, longest: int, *, sent: bool = False) -> int:
     """Round the length of a list of the documents of all rankings up to one of few.
 
-    Programs read it, and so have it in their shapes; behind the last ranking they read
-    as far as the longest one may go. Of a long list that is sent to a device, an eighth
-    is padding at most; on a host, padding costs nothing.
+    The length is part of the shapes of programs, which read beyond the last ranking as
+    far as the longest one may reach. At most an eighth of a long list that is sent to a
+    device is padding; on a host, padding costs nothing.
     """
     n = documents + max(_BEHIND, padded_size(longest))
     step = power = 1 << (n - 1).bit_length()
@@ -118,14 +118,14 @@ def weights_padded(weights: np.ndarray) -> np.ndarray:
 def blank(
     shape: tuple[int, ...], fill: int | bool | None = 0, dtype: DTypeLike = np.int32
 ) -> np.ndarray:
-    """Make an array that XLA takes on a CPU as it is: others, it copies first.
+    """Make an array that XLA on a CPU takes without a copy.
 
-    It wants them to begin at a multiple of 64 bytes, and numpy's do not.
+    XLA copies arrays that do not begin at a multiple of 64 bytes, as numpy's do not.
 
     Args:
-        shape: of the array.
-        fill: what is in it; None if that does not matter.
-        dtype: of the array.
+        shape: Shape of the array.
+        fill: Value of all items; None leaves them undefined.
+        dtype: Type of the array.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
     # Zeros are new pages, which take no time before they are written.
@@ -139,9 +139,9 @@ def blank(
 
 
 def sent_type(largest: int) -> np.dtype:
-    """Choose the type in which a device is sent whole numbers from 0 on: the shortest.
+    """Choose the shortest type in which to send whole numbers from 0 on to a device.
 
-    Programs have int32, which numbers of more than 16 bits have on the way, too.
+    Programs have int32, in which numbers of more than 16 bits are also sent.
     """
     return np.min_scalar_type(largest) if largest < 2**16 else np.dtype(np.int32)
 

@@ -21,13 +21,13 @@ class JudgedPairs:
     """The judged pairs of documents of all queries.
 
     Attributes:
-        docs: the documents of each query that are in any pair, ascending; queries
+        docs: Documents of each query that are in any pair, ascending; queries
             ascending.
-        pooled: how often the pairs of each query were judged; documents are int32,
+        pooled: Counts of judgments on the pairs of each query; documents are int32,
             first < second.
-        by_judge: the same, once for each judge.
-        gain: int64 `[n]` of each query: wins - losses of each document, less the lowest
-            of the query.
+        by_judge: The same counts for each judge.
+        gain: int64 `[n]` for each query: wins - losses of each document, less the
+            lowest value of the query.
     """
 
     docs: dict[str, np.ndarray]
@@ -39,25 +39,25 @@ class JudgedPairs:
 def judged_pairs(
     preferences: pd.DataFrame, *, bad: bool = True, closure: bool = False
 ) -> JudgedPairs:
-    """Collect the pairs of which preferences say anything.
+    """Collect the pairs of documents on which there is a preference.
 
-    Repeats count, and so do conflicts: each judgment once.
+    Every judgment counts once, repeats and conflicts too.
 
     Args:
-        preferences: canonical. Judgments without a judge are of one judge.
-        bad: a judgment that a document is bad stands for as many that prefer each other
-            document to it that its judge saw for the query, did not find bad, and did
+        preferences: canonical. Judgments without a judge belong to one judge.
+        bad: A judgment that a document is bad counts as preferences over it for every
+            other document that its judge saw for the query, did not find bad, and did
             not compare with it [Carterette et al. 2008, 5.2].
-        closure: a judge whose preferences lead from one document to another in a chain,
-            and in none back, prefers it once [the same, 5.1]. Ties are links of a
-            chain, both ways.
+        closure: If a chain of a judge's preferences leads from one document to another,
+            and none leads back, the first is preferred once [the same, 5.1]. Ties are
+            links of a chain in both directions.
     """
     names = _Names([preferences])
     return _laid_out(names, [_judgments(preferences, names, bad, closure)])
 
 
 def graded_pairs(qrels: pd.DataFrame) -> JudgedPairs:
-    """Collect the pairs of documents that grades tell apart."""
+    """Collect the pairs of documents with different grades."""
     names = _Names([qrels])
     return _laid_out(names, [_of_grades(qrels, names)])
 
@@ -69,7 +69,7 @@ def combined_pairs(
     bad: bool = True,
     closure: bool = False,
 ) -> JudgedPairs:
-    """Add up `judged_pairs` and `graded_pairs`, which are of one more judge."""
+    """Add up `judged_pairs` and `graded_pairs`, which count as one more judge."""
     names = _Names([preferences, qrels])
     judged = _judgments(preferences, names, bad, closure)
     return _laid_out(names, [judged, _of_grades(qrels, names)])

@@ -30,7 +30,7 @@ class JudgedRanks:
         run: number of its run; rankings are by query, then by run.
         count: how many of its documents are here: they follow each other, ranking
             after ranking and best first, judged or not.
-        code: of each document.
+        code: Code of each document.
         position: its 0-based rank.
         known: the code of `JudgedDocuments` for each code; -1 if it is not judged.
     """
@@ -150,9 +150,9 @@ def read_rankings(
     Args:
         runs: the runs.
         judged: the documents to keep.
-        order: as of `find`.
+        order: see `find`.
         only: names of the runs to keep; None for all.
-        documents: as of `merged`.
+        documents: see `merged`.
         seen: called with whole runs, by the threads that read them.
         progress: called with `("reading", done, total)`.
 
@@ -322,20 +322,20 @@ class Rankings:
         """Return the ranks of judged documents, and a value of each.
 
         Args:
-            docs: documents of judged queries.
-            values: of each of them, query after query, none negative; None: their
+            docs: Documents of judged queries.
+            values: Value of each of them, query after query, none negative; None: their
                 numbers from 0.
-            room: documents to have room for, as an earlier call had.
-            narrow: for devices that are sent all of it: little padding, and values and
-                ranks as of `sent_type`.
+            room: Least number of documents to have room for, from an earlier call.
+            narrow: whether all of it is sent to devices: then there is little padding,
+                and values and ranks have the type `sent_type`.
         """
         lengths = [len(ids) for ids in docs.values()]
         if values is None:
             values = np.concatenate([np.arange(n) for n in [0, *lengths]])
         values = values.astype(np.int32, copy=False)
         values = np.append(self._judged.spread(docs, values), np.int32(-1))
-        # With room for programs, that they take it as it is; what is not written to
-        # takes no memory.
+        # With room for programs, so that they take it without a copy; pages that are
+        # not written take no memory.
         longest = max(lengths, default=0)
         room = max(room, list_room(self.size, longest, sent=narrow))
         value, rank = (

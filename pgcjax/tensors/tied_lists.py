@@ -1,4 +1,4 @@
-"""Runs as lists of numbered documents with their ties: all that comparing needs."""
+"""Runs as lists of numbered documents with their ties, for comparisons of runs."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -18,9 +18,9 @@ class TiedList(NamedTuple):
     """Documents of a ranking, best first.
 
     Attributes:
-        docs: number of each.
-        top: first rank, from 1, of the tie group of each.
-        bottom: last rank of it.
+        docs: Number of each document.
+        top: First rank, from 1, of each document's tie group.
+        bottom: Last rank of each document's tie group.
     """
 
     docs: Int32[np.ndarray, " n"]
@@ -70,13 +70,13 @@ def read(
     """Read runs.
 
     Args:
-        source: what `read_runs` takes or returns, or `Runs`.
-        numbers: of documents; knows more afterwards.
+        source: Input or result of `read_runs`, or `Runs`.
+        numbers: Numbers of documents; new documents are added.
         order: `trec`, `clarke` or `rank`.
-        broken: whether ties are broken by the order; else documents tie that have the
-            same score (by `rank`, the same rank).
-        depth: last rank that counts. A tie group that begins there counts as a whole.
-        rows: that are numbered at once: of small files, several.
+        broken: whether the order breaks ties; else documents with the same score (for
+            `rank`, the same rank) tie.
+        depth: Last rank that counts; a tie group that begins there counts as a whole.
+        rows: Number of rows to number at once, from several files if they are small.
         progress: called with `("reading", done, total)`.
 
     Returns:
@@ -142,7 +142,7 @@ def _best_first(
     """Order each ranking by score, or by rank.
 
     Returns:
-        The table, what it is ordered by, where rankings start, runs and queries.
+        The table, the values that order it, the starts of rankings, runs and queries.
     """
     column = "rank" if order == "rank" else "score"
     value = table[column].to_numpy()
@@ -173,7 +173,7 @@ def of_groups(
     """Number the documents of a list; a list, tuple or set in it is a tie group.
 
     Raises:
-        DataError: it is empty or has an empty group, or a document is there twice.
+        DataError: the list or a group is empty, or a document occurs twice.
     """
     docs, top, bottom = [], [], []
     for item in ranking:
