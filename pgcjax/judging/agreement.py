@@ -39,7 +39,7 @@ class JudgeAgreement(Result):
         agreement: the share of equal votes among all two votes on a pair, which counts
             pairs of many votes more.
         pairs: pairs of documents with two votes or more.
-        votes: the votes on these.
+        votes: the votes on these pairs.
         table: a row and a column for each option: how often one judge says the row's
             and another the column's, each two votes from both sides.
         judges: a row for each two judges with pairs in common: judge_a, judge_b, pairs,
@@ -78,7 +78,7 @@ def judge_agreement(
         grouping: which options are one: `all` (none), `sign` (5 become 3, or 4
             become 2), `strict` (2, ties left out), `tied` (a tie or not), or a name for
             each preference.
-        judges: who counts; all if None.
+        judges: judges to count; None counts all.
         sides: `any`: which document stands first means nothing; `given`: the first is
             the one that judges were shown first, or left; a pair in both orders is two.
         bad: whether judgments that a document is bad count, by what they imply.
@@ -127,7 +127,7 @@ def _by_judges(votes: Votes, sides: str) -> pd.DataFrame:
 def share_ties(table: pd.DataFrame) -> pd.DataFrame:
     """Replace each tie of an agreement table by the flip of a coin, in expectation.
 
-    So preferences that grades imply can be compared with judgments that allow no tie.
+    Preferences from grades can then be compared with judgments that allow no tie.
 
     Args:
         table: as of `JudgeAgreement`, with the options A<B, A=B and A>B.
@@ -155,7 +155,7 @@ def compare_agreement(
 
     Args:
         first: counts as of `JudgeAgreement.table`.
-        second: of other judgments, such as those that grades imply.
+        second: counts of other judgments, for example those that grades imply.
 
     Returns:
         Statistic (one degree of freedom) and p-value; NaN if a table is empty, or there
@@ -208,7 +208,7 @@ def grade_agreement(
     Args:
         preferences: as of `read_preferences`; a vote each, as of `judge_agreement`.
         qrels: as of `read_qrels`; a pair with a document without a grade is left out.
-        judges: who counts; all if None.
+        judges: judges to count; None counts all.
         sides: as of `judge_agreement`.
 
     Source: Carterette et al. 2008, 3.2; Luo 2021, 5.4.2.

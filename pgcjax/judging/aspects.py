@@ -80,7 +80,7 @@ def aspect_coverage(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFr
 
     Args:
         labels: as of `aspect_table`.
-        overall: the aspect that stands for the whole.
+        overall: the aspect that grades the whole document.
 
     Returns:
         A row for each other aspect, and for `all` of them: aspect, isolation, condition
@@ -107,7 +107,7 @@ def aspect_distribution(
 
     Args:
         labels: as of `aspect_table`.
-        overall: the aspect that stands for the whole.
+        overall: the aspect that grades the whole document.
         complete: only documents with a grade of every aspect; else all with an overall
             grade, each aspect where it has one.
 
@@ -143,7 +143,7 @@ def grade_changes(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFram
     Args:
         labels: as of `aspect_table`; a document that a judge (if named, the same)
             graded in isolation and in condition, overall, counts once for each context.
-        overall: the aspect that stands for the whole.
+        overall: the aspect that grades the whole document.
 
     Returns:
         A row for each aspect and change: aspect, change (without sign), labels, lower
@@ -169,7 +169,7 @@ def aspect_correlation(
 
     Args:
         labels: as of `aspect_table`.
-        overall: the aspect that stands for the whole.
+        overall: the aspect that grades the whole document.
         of: `grades`: over documents with a grade of every aspect, in isolation and in
             condition, there also with the overall grade in isolation; `changes`: of
             grade from isolation to condition, over documents that have both of both
@@ -183,7 +183,7 @@ def aspect_correlation(
     Source: Golbus et al. 2014, 5.1, Tables 2 and 3.
 
     Raises:
-        UsageError: `of` is neither.
+        UsageError: `of` is neither `grades` nor `changes`.
     """
     check_choice("of", of, ("grades", "changes"))
     wide = aspect_table(labels, overall)
@@ -228,7 +228,7 @@ def aspect_prediction(
         aspects: the sets to predict from; all together, and each alone, if None.
         test_share: share of the labels to test on.
         splits: random splits to average over; the paper makes one.
-        seed: of the splits, which are the same for all sets.
+        seed: seed of the splits, which are the same for all sets.
 
     Returns:
         A row for each setting (`isolation`, `condition`) and set: setting, aspects

@@ -97,12 +97,12 @@ def audit(
     Args:
         preferences: as of `read_preferences`.
         lengths: of documents, by id; or a table of doc_id, length and, perhaps,
-            query_id. Without it, columns length and other_length.
+            query_id. None takes the columns length and other_length.
         covariates: as of `fit`.
         families: of judges and documents, by name; by default each is one of its own.
         people: judges who are people.
-        judges: who is audited; all if None.
-        most: pairs at odds to list of each judge.
+        judges: judges to audit; None audits all.
+        most: largest number of pairs at odds to list for each judge.
         progress: called with `("auditing", done, total)` after each judge.
 
     Raises:

@@ -32,7 +32,7 @@ def majority(preferences: pd.DataFrame, *, split: str = "tie") -> pd.DataFrame:
         other_doc_id, preference (1, -1 or, for a tie, 0).
 
     Raises:
-        UsageError: `split` is none of these.
+        UsageError: `split` is unknown.
 
     Examples:
         >>> votes = [("q1", "a", "b", 1), ("q1", "b", "a", -1), ("q1", "a", "b", 0)]

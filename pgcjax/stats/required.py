@@ -28,18 +28,18 @@ def required_difference(
     """Estimate the difference required for significance at alpha.
 
     Args:
-        scores: of all runs, as `stats.compare.compare` takes them.
-        measure: which one, if there are several.
+        scores: scores of all runs, as `stats.compare.compare` takes them.
+        measure: the measure to test, if there are several.
         test: `bootstrap` [Sakai Fig. 3] or `tukey` [Fig. 5].
         resamples: as in `stats.choices.RESAMPLES` by default.
-        seed: of the random numbers; those of the test itself.
+        seed: seed of the random numbers, which are those of the test itself.
         alpha: level.
         missing: as `stats.matrix.read` takes it.
 
     Returns:
         Of `bootstrap`, the largest, over pairs, of the mean difference of that resample
         whose |t| is the ⌊B·α⌋-th largest; of `tukey`, the smallest difference that is
-        significant. None if there is none.
+        significant. None if no difference is.
 
     Raises:
         UsageError: an argument is wrong. DataError: the scores cannot be compared.

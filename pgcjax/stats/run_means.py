@@ -17,7 +17,7 @@ def run_means(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
     Returns:
         mean, low, high, std and count (of queries), by run_id and measure; the last two
-        are of what is averaged: of logarithms, if the mean is geometric.
+        describe the averaged values: logarithms, if the mean is geometric.
     """
     means = pd.concat([_of_table(table) for table in tables])
     means = means.set_index(["run_id", "measure"])

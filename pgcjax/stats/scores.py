@@ -47,7 +47,7 @@ class Scores(Result):
     Attributes:
         table: columns run_id, query_id, measure, value (float64); sorted by run and
             query, measures in the order in which they were asked for.
-        stored: whether they are.
+        stored: whether the scores are stored.
 
     Examples:
         >>> from pgcjax import evaluate

@@ -53,9 +53,9 @@ def standings(
     Args:
         preferences: what `read_preferences` takes.
         prior: standard deviation of strengths before the votes, in log-odds.
-        level: of intervals, and of all ranks together.
-        draws: of the largest |t|.
-        seed: of these draws.
+        level: level of the intervals, and of all ranks together.
+        draws: number of draws of the largest |t|.
+        seed: seed of these draws.
 
     Source: Bradley and Terry 1952; rank sets of Mogstad, Romano, Shaikh and Wilhelm
     2024, in one step; errors clustered by query (Liang and Zeger 1986).

@@ -41,8 +41,8 @@ class Uncertainty(Result):
         run_ids: the runs, ascending.
         mean: of each measure, the means by the judgments themselves, `[runs]`.
         replicates: of each measure, the means by each replicate, `[replicates, runs]`.
-        table: of each measure, what `means` says.
-        single: of each measure, what is kept of its single scores, if that was asked.
+        table: for each measure, the table of `means`.
+        single: for each measure, intervals of its single scores, if requested.
         observed: the scores by the judgments themselves; no file holds them.
 
     Source: Efron and Tibshirani 1993, chapter 13, and 14.3 (`bc`: no acceleration).
