@@ -204,7 +204,7 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=90, help="seconds a mutant")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--lines", type=Path, help="file that keeps the lines of tests")
-    parser.add_argument("--tests", default="tests", help="folder of the tests")
+    parser.add_argument("--tests", nargs="*", default=["tests"], help="their folders")
     options = parser.parse_args()
     tests = sorted(
         map(str, (path.relative_to(ROOT) for path in test_files(options.tests)))
@@ -248,11 +248,11 @@ def main() -> None:
     print(f"{caught} of {len(mutants)} caught ({share:.0f} %), seed {options.seed}")
 
 
-def test_files(folder: str) -> Iterator[Path]:
+def test_files(folders: list[str]) -> list[Path]:
     """List files of tests but those of documents, browsers and seeded mistakes."""
-    for path in (ROOT / folder).rglob("test_*.py"):
-        if not {"mutants", "docs", "browser"} & set(path.parts):
-            yield path
+    paths = [path for folder in folders for path in (ROOT / folder).rglob("test_*.py")]
+    apart = {"mutants", "docs", "browser"}
+    return [path for path in paths if not apart & set(path.parts)]
 
 
 if __name__ == "__main__":
