@@ -78,13 +78,15 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
         replicates: Number of replicates; 1000 if None.
         resample: Units to draw: `judgments`, `judges`, `queries` or `both`.
         seed: Seed of the draws.
-        cluster, collections: Units of queries, see `compare`; if `queries` are drawn.
+        cluster: Clusters of queries as in `compare`, if `queries` are drawn.
+        collections: Collections of queries as in `compare`, likewise.
         score_intervals: whether to compute intervals of single scores: twice the work.
         leave_out: Leave out `judges` or `runs`, one by one, in place of replicates.
         pool_depth: Ranks of a run that were pooled, for `leave_out="runs"`.
         anytime: Conclusion `best`, `topK` or `RUN,RUN`: whether the queries judged so
             far settle it, in place of replicates; without judgments, which to judge.
-        alpha, ceiling: For `anytime`: chance of ever being wrong; bound of all scores.
+        alpha: Chance of ever being wrong, for `anytime`.
+        ceiling: Upper bound of all scores, for `anytime`.
 
     Raises:
         DataError, UsageError, VerificationError: see `evaluate`.
@@ -92,9 +94,7 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
     judgments = {"preferences": preferences, "qrels": qrels}
     judgments |= {"intent_qrels": intent_qrels, "intents": intents, "context": context}
     asked = runs, judgments, measures, order, float32, missing, job
-    _check_together(
-        job, cluster, collections, missing, anytime or leave_out or resample
-    )
+    _check_units(job, cluster, collections, missing, anytime or leave_out or resample)
     if anytime is not None:
         settings = {"question": anytime, "alpha": alpha, "ceiling": ceiling}
         return _anytime(asked, settings | {"seed": seed}, verify, replicates, leave_out)
@@ -105,7 +105,7 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
     return _left_out(scoring_task(*asked), settings, verify)
 
 
-def _check_together(
+def _check_units(
     job: Job | None, cluster: Any, collections: Any, missing: str, resample: str
 ) -> None:
     """Refuse a part of the runs, and a structure unless queries are resampled.
