@@ -30,7 +30,7 @@ _GONE = "there are no scores of a run, or of the query"
 
 
 def findings(table: Int[np.ndarray, "3 3"]) -> dict[str, Any]:
-    """Compute statistics of a contingency table of a measure (rows) and people.
+    """Compute statistics of a contingency table: measure (rows), people (columns).
 
     Returns:
         pairs; agree, disagree (neither ties), ties_measure, ties_preference (only the

@@ -28,7 +28,7 @@ LACKING = ("shared", *INCOMPLETE)
 """Treatments with several measures. `shared` leaves out queries a measure lacks."""
 
 EACH_LACKING = ("own", *LACKING)
-"""Treatments that allow each measure all queries that it has: `own`."""
+"""Treatments if measures may differ in queries: `own` takes all that each has."""
 
 RANK_INTERVALS = ("simex", "none")
 """Bootstrap intervals, over queries, of Kendall's τ between two orders of runs."""

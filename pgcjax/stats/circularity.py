@@ -38,8 +38,8 @@ class Circularity(Result):
             over queries, for all rows together), p_runs (one-sided p over runs, see
             `above_line`) and lifted (p_runs below alpha).
         runs: A row for each run: run_id, named, judge, corrected (judge less the lift
-            of named runs), people, rank_judge, rank_corrected and rank_people, in the
-            order of people.
+            of named runs), people, rank_judge, rank_corrected and rank_people; sorted
+            by rank_people.
     """
 
     runs: pd.DataFrame
