@@ -30,14 +30,14 @@ _GONE = "there are no scores of a run, or of the query"
 
 
 def findings(table: Int[np.ndarray, "3 3"]) -> dict[str, Any]:
-    """Sum up a contingency table of a measure (rows) and of people (columns).
+    """Compute statistics of a contingency table: measure (rows), people (columns).
 
     Returns:
-        pairs; agree, disagree (neither of the two a tie), ties_measure, ties_preference
-        (only that one ties), ties_both; chi2, chi2_p; side_p_exact, side_p_normal: does
-        the measure prefer one side, a or b, more often than by chance; agree_p_exact,
-        agree_p_normal: does it agree more often than by chance; kappa, jaccard;
-        undefined: what of these is NaN, and why.
+        pairs; agree, disagree (neither ties), ties_measure, ties_preference (only the
+        measure or only people tie), ties_both; chi2, chi2_p; side_p_exact,
+        side_p_normal (whether the measure prefers one side, a or b, more often than by
+        chance); agree_p_exact, agree_p_normal (whether it agrees more often than by
+        chance); kappa, jaccard; undefined (which statistics are NaN, and why).
     """
     counts = contingency.cell_counts(table, "measure", "preference")
     decided = counts["agree"] + counts["disagree"]
@@ -54,12 +54,12 @@ def findings(table: Int[np.ndarray, "3 3"]) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement(Result):
-    """Preferences of measures beside those of people.
+    """Agreement of measures' preferences with people's.
 
     Attributes:
-        table: a row per measure: measure, threshold, and the columns of `findings`.
-        contingency: counts by measure: rows a, b, tie by the measure, columns a, b,
-            tie by people.
+        table: A row per measure: measure, threshold, and the columns of `findings`.
+        contingency: Counts of pairs for each measure; rows are a, b, tie by the
+            measure, columns a, b, tie by people.
     """
 
     contingency: dict[str, Int[np.ndarray, "3 3"]]
@@ -75,18 +75,18 @@ def agree(
     tie_share: float | str | None = None,
     missing: str = "shared",
 ) -> Agreement:
-    """Compare what measures prefer with what people prefer, result page by result page.
+    """Compare measures' preferences between result pages with people's.
 
     Args:
-        scores: a score table, or a table for each measure, by name.
-        preferences: a row for each pair of runs that was judged on a query: query_id,
+        scores: A score table, or a dict with a table for each measure.
+        preferences: A row for each pair of runs that was judged on a query: query_id,
             run_a, run_b, preference (> 0: a is better, < 0: b, 0: a tie).
-        measures: all of the table if None.
-        threshold: score differences up to here are ties.
-        tie_share: instead, choose thresholds for this share of ties, as of
-            `tie_threshold`; `preferences`: as many as people have.
-        missing: of queries, as of `correlate`; judged pairs without scores are left
-            out by `drop`, and by `shared` where a measure lacks the query.
+        measures: Names of measures; None takes all.
+        threshold: Largest difference of scores that is a tie.
+        tie_share: Share of ties, from which `tie_threshold` chooses thresholds instead;
+            `preferences` takes the share of people's ties.
+        missing: As in `correlate`. `drop` leaves out judged pairs without scores;
+            `shared` leaves them out if a measure lacks the query.
 
     Source: Luo 2021, 4.1 and 5.4; Golbus et al. 2014, 5.2.2.
 
@@ -121,23 +121,21 @@ def agree_measures(
     tie_share: float | None = None,
     missing: str = "shared",
 ) -> pd.DataFrame:
-    """Compare what measures prefer with each other, for all pairs of runs and queries.
+    """Compare measures' preferences with each other, for all pairs of runs and queries.
 
-    Which run of a pair comes first means nothing here: each pair counts both ways
-    round, so that kappa does not depend on the order of the runs.
-
-    Args and errors: as of `agree`.
+    Kappa counts each pair of runs in both orders, so it does not depend on which run
+    comes first. Arguments and errors are those of `agree`.
 
     Returns:
         A row for each two measures: measure_a, measure_b, threshold_a, threshold_b,
-        pairs, agree, disagree, ties_a, ties_b (only that one ties), ties_both, kappa,
-        jaccard, undefined. `attrs["notes"]` says what was left out, or counted as 0.
+        pairs, agree, disagree, ties_a, ties_b (only that measure ties), ties_both,
+        kappa, jaccard, undefined. `attrs["notes"]` lists scores left out or set to 0.
     """
     aligned = align(scores, measures, missing, least=2, queries=1)
     names = aligned.measures
     first, second = all_pairs(len(aligned.runs))
     limits, chosen = [], []
-    for values in map(aligned.of, names):  # one by one: there are many pairs
+    for values in map(aligned.of, names):  # one by one, as pairs take memory
         a, b = values[first].ravel(), values[second].ravel()
         limits.append(_limit(a, b, threshold, tie_share))
         chosen.append(preferred(a, b, limits[-1]))
@@ -155,7 +153,7 @@ def agree_measures(
 
 
 def _read(preferences: pd.DataFrame) -> pd.DataFrame:
-    """Check which of two runs people prefer: ids as text, preferences as 1, -1, 0."""
+    """Check people's preferences; return ids as text, and preferences 1, -1, 0."""
     origin = Origin("preferences")
     key = ["query_id", "run_a", "run_b"]
     table = keyed(preferences, origin, key, ["preference"])
@@ -181,7 +179,7 @@ def _scores_of(
     Float64[np.ndarray, "measures pairs"],
     Int8[np.ndarray, " pairs"],
 ]:
-    """Look up the scores of run_a and run_b of judged pairs, and what people prefer."""
+    """Look up the scores of run_a and run_b of judged pairs, and the preferences."""
     there = {"run_a": scores.runs, "run_b": scores.runs, "query_id": scores.queries}
     at = []
     for name, names in there.items():
@@ -226,7 +224,7 @@ def preferred(
 ) -> Int8[np.ndarray, "*shape"]:
     """Find which of two scores is the higher one: 1 a, -1 b, 0 a tie.
 
-    Differences up to the threshold, itself included, are ties.
+    Differences up to and including the threshold are ties.
     """
     difference = np.subtract(a, b)
     beyond = np.abs(difference) > threshold + slack(a, b)
@@ -236,11 +234,12 @@ def preferred(
 def tie_threshold(
     a: Float[np.ndarray, " pairs"], b: Float[np.ndarray, " pairs"], share: float
 ) -> float:
-    """Find the threshold that makes about this share of the pairs ties.
+    """Find the threshold at which about this share of the pairs are ties.
 
-    A threshold of t makes ties of all pairs that differ by t or less. Of zero and the
-    differences that occur, this is the one whose share is nearest, the smaller one if
-    two are as near: a coarse measure can have more ties than asked for even at zero.
+    Pairs that differ by the threshold or less are ties. Candidates are zero and all
+    differences that occur. The one with the nearest share is returned, and the smaller
+    one if two shares are equally near. A coarse measure can have a larger share even at
+    zero.
 
     Source: Golbus et al. 2014, 5.2.2.
 

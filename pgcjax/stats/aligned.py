@@ -33,10 +33,10 @@ _MENDS = {
 
 
 class Matrices(Mapping[str, matrix.Matrix]):
-    """Scores by the name of their measure, read when they are asked for."""
+    """Scores by the name of their measure, read at each access."""
 
     def __init__(self, measures: Sequence[str], of: Callable[[str], matrix.Matrix]):
-        """Take names, and what reads the scores of one."""
+        """Take names, and a function that reads the scores of one measure."""
         self._of = dict.fromkeys(measures, of)
 
     def __getitem__(self, measure: str) -> matrix.Matrix:
@@ -54,12 +54,12 @@ class AlignedScores:
     """Scores of the same runs and queries by several measures.
 
     Attributes:
-        measures: as they were asked for.
-        runs: ascending.
-        queries: ascending.
-        of: gives the scores `[runs, queries]` by a measure, without NaN. Of stored
-            scores, those of one measure are in memory at a time.
-        notes: what was left out, or counted as 0, a line each.
+        measures: Names of the measures, in the order of the request.
+        runs: Names of the runs, ascending.
+        queries: Names of the queries, ascending.
+        of: Function that returns the scores `[runs, queries]` by a measure, without
+            NaN. Memory holds stored scores of one measure at a time.
+        notes: A line for each kind of scores left out, or counted as 0.
     """
 
     measures: list[str]
@@ -74,7 +74,7 @@ class AlignedScores:
         return np.stack([self.of(measure) for measure in self.measures])
 
     def noted(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return a table of findings its `attrs["notes"]`."""
+        """Return a table of findings with the notes in `attrs["notes"]`."""
         table.attrs["notes"] = list(self.notes)
         return table
 
@@ -88,31 +88,31 @@ def align(
     queries: int = 2,
     runs: Sequence[str] | None = None,
 ) -> AlignedScores:
-    """Lay several measures out, each with all runs and all queries.
+    """Align the scores of several measures on the same runs and queries.
 
-    A DataWarning says what is left out or counted as 0.
+    A DataWarning lists scores that are left out or counted as 0.
 
     Args:
-        scores: our `Scores`, a DataFrame or a file with such columns, or a table of
-            any kind that `matrix.read` takes for each measure, by name.
-        measures: all that there are if None.
-        missing: what a query does that a measure or a run lacks. `shared`: a query for
-            which a measure scores no run is left out of all, and one that some runs
-            lack is an error; `error`: both are; `drop`: both are left out of all;
-            `zero`: what is lacking is 0.
-        least: how many measures are needed.
-        queries: how many queries are needed.
-        runs: those that are read; all if None.
+        scores: `Scores`, a DataFrame or a file with the columns of `Scores`, or a dict
+            with a table for each measure, in any form that `matrix.read` takes.
+        measures: Names of measures; None takes all.
+        missing: Treatment of a query that a measure or a run lacks. `shared`: a query
+            for which a measure scores no run is left out for all, and one that some
+            runs lack is an error; `error`: both are errors; `drop`: both are left out
+            for all; `zero`: missing scores are 0.
+        least: Least number of measures.
+        queries: Least number of queries.
+        runs: Names of the runs to read; None takes all.
 
     Raises:
-        UsageError: a measure is unknown or named twice, there are too few, or there is
-            no such policy.
+        UsageError: a measure is unknown or named twice, there are too few measures, or
+            the policy is unknown.
         DataError: a score is missing or there twice, or nothing is left.
     """
     check_choice("missing", missing, LACKING)
     one, of = _read_each(scores, measures, missing, queries, runs)
     aligned = _aligned(one, of, missing, queries)
-    for note in aligned.notes:  # what changes every finding is said aloud, too
+    for note in aligned.notes:  # these change every finding, so users have to see them
         warnings.warn(note, DataWarning, stacklevel=3)
     if len(one) < least:
         raise UsageError(f"compare two measures or more, not {len(one)}")
@@ -130,18 +130,18 @@ def by_measure(
     """Read several measures of the same runs, by default each on all of its queries.
 
     Args:
-        scores: as of `align`.
-        measures: all that there are if None.
-        missing: as of `align`; or `own`: as `shared`, but a query that one measure
-            lacks is kept by the others, as if each were read alone.
-        queries: how many are needed.
-        runs: those that are read; all if None.
+        scores: As in `align`.
+        measures: Names of measures; None takes all.
+        missing: As in `align`; or `own`: like `shared`, but the other measures keep a
+            query that one measure lacks, as if each measure were read alone.
+        queries: Least number of queries.
+        runs: Names of the runs to read; None takes all.
 
     Returns:
-        The scores by each measure, and what the user should know, a line each.
+        The scores by each measure, and notes for the user, a line each.
 
     Raises:
-        UsageError, DataError: as of `align`.
+        UsageError, DataError: as in `align`.
     """
     check_choice("missing", missing, EACH_LACKING)
     if missing != "own":
@@ -176,8 +176,8 @@ def _read_each(
     """Read measures, each by itself.
 
     Returns:
-        The scores by each, without numbers of what is not in memory; and what reads
-        them all, by the name of the measure.
+        A matrix of each measure, without its numbers; and a function that reads a
+        measure with them, by name.
     """
     if isinstance(scores, (str, os.PathLike)):
         scores = read_scores(scores)
@@ -201,7 +201,7 @@ def _read_each(
             return source.matrix(measure, missing, queries, runs)
 
     stored = isinstance(scores, Scores) and scores.stored
-    # What is not in memory is read again when it is asked for.
+    # Scores that are not in memory are read again at each access.
     read = opened if stored or isinstance(scores, Matrices) else cache(opened)
     return [replace(read(measure), values=_NOTHING) for measure in wanted], read
 
@@ -227,13 +227,13 @@ def _aligned(
     missing: str,
     least: int = 2,
 ) -> AlignedScores:
-    """Bring measures, each complete by itself, to the same runs and queries."""
+    """Align measures, each complete by itself, on the same runs and queries."""
     measures = _same_runs(one, equal=missing == "error")
     runs, queries = one[0].run_ids, set(one[0].query_ids)
     for other in one[1:]:
         theirs = set(other.query_ids)
         queries = queries | theirs if missing == "zero" else queries & theirs
-    if len(queries) < least:  # as matrix.read asks of each measure
+    if len(queries) < least:  # matrix.read refuses a single measure likewise
         have = counted(len(queries), "query")
         raise DataError(f"all measures have {have} in common, fewer than {least}")
     order = sorted(queries)
@@ -249,7 +249,7 @@ def _aligned(
 
 
 def _same_runs(one: list[matrix.Matrix], equal: bool = False) -> list[str]:
-    """Refuse measures of other runs, or of other queries if all have to be equal.
+    """Refuse measures of different runs, and with `equal` of different queries.
 
     Returns:
         The names of the measures.
@@ -275,12 +275,12 @@ def _same_runs(one: list[matrix.Matrix], equal: bool = False) -> list[str]:
 def _notes(
     one: list[matrix.Matrix], queries: set[str], missing: str
 ) -> tuple[str, ...]:
-    """Write in a line what runs and measures lacked, and what became of it."""
+    """Write a line on scores that runs and measures lacked, and their treatment."""
     every = {query for m in one for query in (*m.query_ids, *m.lacked)}
-    gaps: dict[str, list[str]] = {}  # what is lacking, with the measures
+    gaps: dict[str, list[str]] = {}  # measures by phrases on missing scores
     filled = 0
     for m in one:
-        # A query for which a measure scores no run is lacked by the measure.
+        # A measure that scores no run for a query lacks the query.
         lacked_by_some = {q: r for q, r in m.lacked.items() if len(r) < len(m.run_ids)}
         absent = len(every - ({*m.query_ids} - {*m.lacked}) - {*lacked_by_some})
         runs = sorted({run for lacking in lacked_by_some.values() for run in lacking})

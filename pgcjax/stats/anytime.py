@@ -1,8 +1,8 @@
 """Results that are valid at any time, so that judging may stop early.
 
-Who bets against a claim begins with a capital of 1 and never owes anything. If the
-claim is true, the capital is expected not to grow, whatever is known by then; so the
-chance that it *ever* reaches 1 / alpha is at most alpha [Ville 1939].
+A bettor against a claim begins with a capital of 1, which never falls below 0. If the
+claim is true, the expected capital after each bet is at most the capital before it, so
+the chance that it *ever* reaches 1 / alpha is at most alpha [Ville 1939].
 """
 
 from collections.abc import Collection, Sequence
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from pgcjax.stats.scores import Scores
 
 ANSWERS = np.array([0.0, 0.5, 1.0])  # for the second document, a tie, for the first
-NOISE = 1e-9  # sums of differences that are nearer to a bound decide nothing
+NOISE = 1e-9  # sums of differences within this distance of a bound decide nothing
 
-_MIXED = (np.arange(100) + 0.5) / 100  # probabilities that are bet on, alike
-_HALVINGS = 50  # of an interval of width 1
-_BOLD = 0.99  # share of the capital that a bet may lose at most
-_BEFORE = 5.0  # queries that the first bets count as seen, in shares of the ceiling:
+_MIXED = (np.arange(100) + 0.5) / 100  # probabilities of equal bets
+_HALVINGS = 50  # bisections of an interval of width 1
+_BOLD = 0.99  # largest share of the capital that a bet may lose
+_BEFORE = 5.0  # imagined queries before the first bet; in shares of the ceiling:
 _LEAD, _SQUARE = 0.05, 0.01  # their mean difference, and mean squared difference
 
 
@@ -36,12 +36,13 @@ def log_capital(
 ) -> Float64[np.ndarray, "*looks"]:
     """Compute the log of the capital against answers of this mean, a beta mixture.
 
-    A capital for each probability p of 100 multiplies by x p / mean + (1 - x) (1 - p) /
-    (1 - mean) with each answer x; their mean is that of a uniform (beta) prior of p.
+    Each of 100 probabilities p has a capital, which each answer x multiplies by x p /
+    mean + (1 - x) (1 - p) / (1 - mean). The mean of these capitals belongs to a uniform
+    (beta) prior of p.
 
     Args:
-        counts: how many answers were 0, 1/2 and 1 (`ANSWERS`), at each look.
-        mean: 0 to 1, of each look, or of all.
+        counts: Numbers of answers 0, 1/2 and 1 (`ANSWERS`) at each look.
+        mean: Claimed mean, 0 to 1, of each look or of all looks.
 
     Source: Robbins 1970, mixtures of likelihood ratios; ties as bounded observations of
     Waudby-Smith and Ramdas 2024, of which each p is a bet.
@@ -57,10 +58,11 @@ def log_capital(
 def confidence_interval(
     x: Float64[np.ndarray, " t"], alpha: float = 0.05
 ) -> tuple[float, float]:
-    """Bound the mean of answers of 0, 1/2 or 1, at whatever time they are looked at.
+    """Bound the mean of answers of 0, 1/2 or 1, whenever judging stops.
 
-    It is the intersection, over answers, of the means against which the capital, which
-    is convex in them, is below 1 / alpha. 0 and 1 if there are no answers.
+    After each answer, the capital against some means is below 1 / alpha. It is convex
+    in the mean, so these means are an interval. The result is the intersection of these
+    intervals; 0 and 1 if there are no answers.
     """
     if not len(x):
         return 0.0, 1.0
@@ -94,17 +96,17 @@ def log_evidence(
 ) -> Float64[np.ndarray, "judged *replays runs"]:
     """Compute the log of 1 / p against each run's being among the best, at each look.
 
-    For each two runs, somebody bets on each next query that the one is better than the
-    other over all queries. Were both equal, the other queries would make up for the
-    differences so far; the bet is on a difference above that. A run is not *the* best
-    if bets on it against whatever other run was best before each query pay off. It is
-    not among the k best of R if k others are each better, at alpha / (k (R - k)).
+    For each pair of runs, a bet on each next query claims that one is better than the
+    other over all queries. If both were equal, the remaining queries would cancel the
+    differences so far; the bet is on a difference above this. A run is not *the* best
+    if bets against it, on the other run that led before each query, pay off. It is not
+    among the k best of R if k others are each better, at alpha / (k (R - k)).
 
     Args:
-        x: scores of 0 to `ceiling`, of queries in the order drawn by lot.
-        queries: how many there are, judged or not.
-        best: k, below the number of runs.
-        ceiling: no score can be above it.
+        x: Scores from 0 to `ceiling`, of queries in their random order.
+        queries: Number of all queries, judged or not.
+        best: Number of best runs, k, below the number of runs.
+        ceiling: Highest possible score.
 
     Source: Waudby-Smith and Ramdas 2020; 2024, 5.1, with bets like their aGRAPA.
     """
@@ -129,7 +131,7 @@ def log_evidence(
         if best > 1:  # the k-th largest against each run
             strongest = np.partition(strongest, -best, axis=-2)[..., -best, :]
         total, lead, square = total + now, lead + d, square + d * d
-        beyond = ceiling * (queries - t - 1) + NOISE  # what is left cannot make up
+        beyond = ceiling * (queries - t - 1) + NOISE  # most that other queries add
         certain = (lead > beyond).sum(axis=-2) >= best
         evidence = np.maximum(evidence, np.where(certain, np.inf, strongest))
         looks[t] = evidence
@@ -144,14 +146,14 @@ def _growth(
     left: int,
     ceiling: float,
 ) -> np.ndarray:
-    """Compute the log growth of each capital by the next query's differences d.
+    """Compute the log growth of each capital from the next query's differences d.
 
-    There were `judged` differences before, with the sum `lead` and the sum of squares
-    `square`; `left` queries are left, the next one among them.
+    The `judged` differences before have the sum `lead` and the sum of squares `square`;
+    `left` queries remain, with the next one.
     """
-    even = -lead / left  # the mean of what is left if both runs are equal over all
+    even = -lead / left  # mean of remaining differences if both runs are equal over all
     room = even + ceiling
-    possible = room > NOISE  # else they cannot be
+    possible = room > NOISE  # else the runs cannot be equal
     room = np.where(possible, room, 1.0)
     seen = judged + _BEFORE
     mean = (lead + _BEFORE * _LEAD * ceiling) / seen
@@ -166,13 +168,13 @@ class StoppingDecision(Result):
     """Whether the queries judged so far settle a question about all queries.
 
     Attributes:
-        table: a row for each run that is asked about, the best first: run_id, mean (of
-            the judged queries that count), p_value (anytime-valid: that the run is
-            among those asked for), ruled_out (whether that is at most alpha).
-        queries: query_id, in the order drawn, and judged.
-        settled: whether judging may stop.
-        answer: the runs asked for, the best first, as far as is known.
-        observed: scores by the judgments so far.
+        table: A row for each run of the question, the best first: run_id, mean (over
+            the judged queries that count), p_value (anytime-valid, of the claim that
+            the run is an answer), ruled_out (p_value is at most alpha).
+        queries: Columns query_id, in the order drawn, and judged.
+        settled: Whether judging may stop.
+        answer: The runs that answer the question, by present scores, the best first.
+        observed: Scores by the judgments so far.
     """
 
     queries: pd.DataFrame
@@ -193,12 +195,12 @@ def decide(
     """Decide whether the queries judged so far settle a question about all queries.
 
     Args:
-        scores: a row for each run, a column for each judged query; 0 to `ceiling`.
-        queries: all that are to be judged in the end.
+        scores: A row for each run, a column for each judged query; 0 to `ceiling`.
+        queries: All queries of the collection, judged or not.
         question: `best`, `topK`, or `RUN,RUN` for the better of two.
-        seed: of the order in which queries are judged.
-        alpha: chance of ever settling for a wrong answer.
-        ceiling: no score can be above it.
+        seed: Seed of the order in which queries are judged.
+        alpha: Largest chance of ever settling for a wrong answer.
+        ceiling: Highest possible score.
 
     Raises:
         UsageError: an argument is wrong. DataError: a score is out of range, or queries
@@ -221,7 +223,7 @@ def decide(
     looks = log_evidence(values, len(order), best=best, ceiling=ceiling)
     evidence = looks[-1] if count else np.zeros(len(chosen))
     p = np.exp(-np.maximum(evidence, 0.0))
-    if count == len(order):  # it is known
+    if count == len(order):  # the answer is certain
         total = values.sum(1)
         p = np.where(total >= np.sort(total)[-best] - NOISE, 1.0, 0.0)
     mean = values.mean(1) if count else np.full(len(chosen), np.nan)
@@ -242,7 +244,7 @@ def decide(
 
 
 def _asked(question: str, run_ids: Sequence[str]) -> tuple[list[str], int]:
-    """Read a question: the runs that it is about, and how many are asked for."""
+    """Parse a question into its runs and the number of runs in the answer."""
     if "," in question:
         chosen, best = [name.strip() for name in question.split(",")], 1
         if len(chosen) != 2 or len({*chosen} & {*run_ids}) != 2:
@@ -259,7 +261,7 @@ def _asked(question: str, run_ids: Sequence[str]) -> tuple[list[str], int]:
 
 
 def _check_range(scores: pd.DataFrame, ceiling: float) -> None:
-    """Refuse scores that cannot be, by a DataError."""
+    """Refuse scores below 0 or above the ceiling, by a DataError."""
     if not ceiling > 0:
         raise UsageError(f"ceiling={ceiling!r}: expected a number above 0")
     values = scores.to_numpy(np.float64)
@@ -272,7 +274,7 @@ def _check_range(scores: pd.DataFrame, ceiling: float) -> None:
 
 
 def _notes(decision: StoppingDecision, unused: int) -> tuple[str, ...]:
-    """Write what is settled, or to be judged next, and on what that rests."""
+    """Write the answer, or the queries to judge next, and the conditions."""
     about, table = decision.metadata, decision.table
     after = f"after {about['judged']} of {counted(about['queries'], 'query')}"
     if decision.settled:

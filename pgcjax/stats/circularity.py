@@ -19,8 +19,8 @@ from pgcjax.stats.compare import compare
 from pgcjax.stats.matrix import Matrix, check_same_runs, read
 
 ALL = "all named runs"
-_LOTS = 2000  # sets of runs: shares are within .005 of .05
-_FEWEST = 5  # other runs: by fewer, nobody can tell how far honest ones differ
+_LOTS = 2000  # sets of runs: a standard error of .005 at a share of .05
+_FEWEST = 5  # other runs; fewer do not show how far honest runs differ
 _COLUMNS = ["run_id", "judge", "people", "difference", "lift", "low", "high"]
 _COLUMNS += ["p_queries", "p_runs", "lifted"]
 
@@ -30,15 +30,16 @@ class Circularity(Result):
     """Lift of some runs by a judge above people's scores, compared with other runs.
 
     Attributes:
-        table: a row for each named run, and of several for all of them: run_id, judge
-            and people (means of scores), difference (judge less people, less that of
-            the other runs), lift (the same with people's scores on the judge's scale),
-            low and high (over queries, of level 1 - 2 alpha: all low ends hold together
-            with chance 1 - alpha), p_queries (likewise, one-sided), p_runs (one-sided,
-            that other runs differ as much; see `above_line`) and lifted (p_runs below
-            alpha).
-        runs: all runs: run_id, named, judge, corrected (less the lift, of named ones),
-            people, rank_judge, rank_corrected, rank_people; the best for people first.
+        table: A row for each named run, and one for all if several are named: run_id,
+            judge and people (means of scores), difference (judge less people, less the
+            same for the other runs), lift (difference with people's scores on the
+            judge's scale), low and high (interval over queries, of level 1 - 2 alpha:
+            all low ends hold together with chance 1 - alpha), p_queries (one-sided p
+            over queries, for all rows together), p_runs (one-sided p over runs, see
+            `above_line`) and lifted (p_runs below alpha).
+        runs: A row for each run: run_id, named, judge, corrected (judge less the lift
+            of named runs), people, rank_judge, rank_corrected and rank_people; sorted
+            by rank_people.
     """
 
     runs: pd.DataFrame
@@ -57,20 +58,21 @@ def circular(
 ) -> Circularity:
     """Test whether a judge lifts runs that were made with it, or with its family.
 
-    The judge's mean scores of the other runs are a line over people's: a lift is how
-    far a named run is above it. It has to be more than other runs are above or below
-    that line, by chance of queries and as a judge differs from people on honest runs,
-    too. Beside it stands whether it is more than chance of queries alone (max-t).
+    A line is fitted to the judge's mean scores of the other runs over people's. The
+    lift of a named run is its distance above the line. A run is lifted if this distance
+    is large against the distances of the other runs, which have two causes: the sample
+    of queries, and a judge's differences from people on honest runs. A max-t test over
+    queries alone is reported, too.
 
     Args:
-        judge: scores by the judge, as of `compare`.
-        people: scores of the same runs by people.
-        judge_runs: names of the runs that were made with the judge.
-        measure: which one, if there are several.
-        alpha: level of the tests, which are one-sided.
-        missing: as of `compare`; queries that one of both lacks are left out.
-        seed: of the resamples.
-        progress: called with `(stage, done, total)`.
+        judge: Scores by the judge, in a form that `compare` takes.
+        people: Scores of the same runs by people.
+        judge_runs: Names of the runs that were made with the judge.
+        measure: Measure to test; required if there are scores by several.
+        alpha: Level of the one-sided tests.
+        missing: As in `compare`; queries that judge or people lack are left out.
+        seed: Seed of the resamples.
+        progress: Function called with `(stage, done, total)`.
 
     Raises:
         UsageError: an argument is wrong, or an unknown run. DataError: the scores are
@@ -95,7 +97,7 @@ def circular(
     columns = dict(zip(_COLUMNS, (names, *of_named), strict=False))
     table = pd.DataFrame(columns).join(by_queries).assign(p_runs=p)
     table["difference"] = table["judge"] - table["people"] - (y - x)[~named].mean()
-    # Distances of other runs vary with the queries, too: p over queries adds nothing.
+    # Distances of other runs vary with the queries, too, so p_queries adds nothing.
     table["lifted"] = table["p_runs"] < alpha
     about = {"version": __version__, "measure": matrix.measure, **settings}
     about |= {"judge_runs": names[: int(named.sum())], "slope": slope}
@@ -109,13 +111,13 @@ def _by_queries(
     rows: list[np.ndarray], settings: dict[str, Any], progress: Progress | None
 ) -> pd.DataFrame:
     """Compare rows of scores with the last one by max-t: lift, low, high, p_queries."""
-    # Names of runs may be anything: numbers cannot clash.
+    # A run may have any name, so numbers are the names here.
     ids, queries = [f"{i}" for i in range(len(rows))], len(rows[0])
     matrix = Matrix(ids, [f"{i}" for i in range(queries)], np.stack(rows))
     settings = settings | {"alpha": 2 * settings["alpha"], "progress": progress}
     found = compare(matrix, baselines=ids[-1], **settings).table
     found = found.rename(columns={"difference": "lift"})
-    # One-sided, as a judge that sets its runs back is another matter.
+    # One-sided: a judge that lowers its runs is no evidence of a lift.
     half = found["p_adjusted"] / 2
     found["p_queries"] = half.where(found["lift"] > 0, 1 - half)
     return found[["lift", "low", "high", "p_queries"]]
@@ -124,7 +126,7 @@ def _by_queries(
 def _aligned(
     judge: Matrix, people: Matrix
 ) -> tuple[Matrix, Float64[np.ndarray, "2 runs queries"], list[str]]:
-    """Take the queries that both scored, of the same runs: the judge's and people's."""
+    """Take the queries that both judge and people scored, of the same runs."""
     check_same_runs(people, judge, "the judge")
     if judge.measure and people.measure and judge.measure != people.measure:
         raise UsageError(
@@ -171,16 +173,17 @@ def above_line(
 ) -> tuple[float, np.ndarray]:
     """Test, one-sided, whether means of runs are above the line of the others.
 
-    By the t distribution of a prediction (of new points of a regression, and of their
-    mean), by Holm. Of several runs, p is also no lower than the share of as many runs
-    drawn by lot of which one stands out as far: without it, one honest run far from the
-    line is found too often, as it belongs to many families.
+    The test is the t test of a prediction (new points of a regression, and their mean)
+    with Holm's correction. For several named runs, random sets of as many runs bound p
+    from below: p is at least the share of sets with a t as large as the largest of the
+    named runs. Without this bound, one honest run far from the line is found too often,
+    as it belongs to many sets.
 
     Args:
-        x: means of runs by people.
-        y: means by the judge.
-        named: places of the runs that were made with it.
-        seed: of the lots.
+        x: Means of runs by people.
+        y: Means of runs by the judge.
+        named: Places of the runs that were made with the judge.
+        seed: Seed of the random sets.
 
     Returns:
         The slope of the line; p of each named run, then of all if they are several.
@@ -194,7 +197,7 @@ def above_line(
 
 
 def _lots(runs: int, named: np.ndarray, seed: int) -> np.ndarray:
-    """Return all sets of as many runs, or these and many by lot: places of each."""
+    """Return places of all sets of as many runs; of many, the named and random sets."""
     if comb(runs, size := len(named)) <= _LOTS:
         return np.array([*combinations(range(runs), size)])
     drawn = np.random.default_rng(seed).random((_LOTS - 1, runs))
@@ -210,11 +213,11 @@ def _distances(
     rest[rows, sets] = False
     m = len(x) - size
     x, y = (z - (rest @ z)[:, None] / m for z in (x, y))
-    x = x.round(12)  # rounding is no difference of runs
+    x = x.round(12)  # rounding makes no difference between runs
     square = (x**2).sum(axis=1, where=rest)
     flat = np.where(square > 0, square, np.inf)  # equal means have no slope
     slope = (x * y).sum(axis=1, where=rest) / flat
-    residual = (y - slope[:, None] * x).round(12)  # rounding is none
+    residual = (y - slope[:, None] * x).round(12)  # rounding is no residual
     variance = (residual**2).sum(axis=1, where=rest) / (m - 2)
     above, aside, count = residual[rows, sets], x[rows, sets], np.ones(size)
     if size > 1:

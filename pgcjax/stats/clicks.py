@@ -29,9 +29,9 @@ def click_counts(log: pd.DataFrame, satisfied: float = 30.0) -> pd.DataFrame:
     """Count how often documents were shown, clicked, and clicked with satisfaction.
 
     Args:
-        log: a row each time that a document was shown: query_id, doc_id, clicked (0 or
-            1) and seconds, for which the page was read (empty if not known).
-        satisfied: seconds from which on a click is one of satisfaction.
+        log: A row for each time that a document was shown: query_id, doc_id, clicked (0
+            or 1) and seconds (time on the page; empty if unknown).
+        satisfied: Least seconds on the page of a satisfied click.
 
     Returns:
         query_id, doc_id, shown, clicks, satisfied; a row for each query and document.
@@ -39,7 +39,7 @@ def click_counts(log: pd.DataFrame, satisfied: float = 30.0) -> pd.DataFrame:
     Source: Golbus et al. 2014, 5.2.1, footnote 3.
 
     Raises:
-        DataError: a column is missing, or a cell is of no use.
+        DataError: a column is missing, or a cell is not usable.
     """
     origin = Origin("log")
     table = keyed(log, origin, _KEY, ("clicked", "seconds"))
@@ -58,15 +58,15 @@ def click_labels(counts: pd.DataFrame) -> pd.DataFrame:
     """Label documents by their clicks: 2 satisfied, 1 clicked, 0 none; as qrels.
 
     Args:
-        counts: as of `click_counts`.
+        counts: Counts in the form of `click_counts`.
 
     Returns:
-        query_id, doc_id, relevance: what `evaluate` takes as qrels.
+        query_id, doc_id, relevance: qrels for `evaluate`.
 
     Source: Golbus et al. 2014, 5.2.1.
 
     Raises:
-        DataError: a column is missing, a cell is of no use, or a document is there
+        DataError: a column is missing, a cell is not usable, or a document is there
             twice in a query.
     """
     table = _checked(counts)
@@ -85,16 +85,17 @@ def click_scores(
     """Score runs by clicks: mean click-through rate, and nDCG of labels from clicks.
 
     CTR@k is the mean of satisfied / shown over those of the first k documents that were
-    ever shown; a query without one has no CTR. click-nDCG@k takes the labels of
-    `click_labels`: Σ gain / log2(rank + 1), divided by that of the best order of all
-    documents with counts; 0 where none was clicked.
+    ever shown; a query without such documents has no CTR. click-nDCG@k takes gains from
+    the labels of `click_labels`: Σ gain / log2(rank + 1), divided by the same sum for
+    the best order of all documents with counts; 0 if no document was clicked.
 
     Args:
-        counts: as of `click_counts`, from the logs of all rankings.
-        runs: as of `read_runs`; queries without counts are left out.
-        depth: k.
+        counts: Counts in the form of `click_counts`, from the logs of all rankings.
+        runs: Runs in a form that `read_runs` takes; queries without counts are left
+            out.
+        depth: Number of documents, k.
         gain: `exponential` (2^label - 1) or `linear` (the label).
-        order: of the runs, as of `evaluate`.
+        order: Order of documents in the runs, as in `evaluate`.
 
     Returns:
         Score table: run_id, query_id, measure (`CTR@5`, `click-nDCG@5`), value.
@@ -136,7 +137,7 @@ def click_scores(
 def _scores_by_clicks(
     clicked: pd.DataFrame, top: np.ndarray, depth: int
 ) -> dict[str, float]:
-    """Score the first documents of a run by the gain and rate of those with counts."""
+    """Score the first documents of a run by the gains and rates of counted ones."""
     discount = 1 / np.log2(np.arange(2, depth + 2))
     best = np.sort(clicked["gain"].to_numpy())[::-1][:depth]
     ideal = float(best @ discount[: len(best)])
@@ -157,16 +158,16 @@ def correlate_queries(
     """Correlate the orders in which measures put the queries, run by run.
 
     Args:
-        scores: a score table: our `Scores`, a file, or a DataFrame of run_id, query_id,
-            measure and value, such as of `click_scores` and `evaluate` together.
-        measures: all that there are if None.
-        coefficients: names as of `correlation`.
-        missing: what a query does that one of two measures lacks: `error` or `drop`.
+        scores: A score table: `Scores`, a file, or a DataFrame of run_id, query_id,
+            measure and value, such as results of `click_scores` and `evaluate`.
+        measures: Names of measures; None takes all.
+        coefficients: Names of coefficients, as in `correlation`.
+        missing: Treatment of a query that one of two measures lacks: `error` or `drop`.
 
     Returns:
         A row for each run, two measures and coefficient: run_id, measure_a, measure_b,
         coefficient, value, queries (that both have), undefined (why value is NaN).
-        `attrs["notes"]` and a DataWarning say how many are left out.
+        `attrs["notes"]` and a DataWarning count the queries that are left out.
 
     Source: Golbus et al. 2014, 5.2.1, Figures 4 and 5.
 
@@ -211,7 +212,7 @@ def correlate_queries(
 
 
 def _wanted(there: list[str], measures: Sequence[str] | None) -> list[str]:
-    """Return two or more measures of those that there are, by default all."""
+    """Return the chosen measures, two or more; None chooses all."""
     wanted = there if measures is None else list(measures)
     unknown = [measure for measure in wanted if measure not in there]
     if unknown or len(wanted) < 2:

@@ -31,7 +31,7 @@ from pgcjax.stats.rectified import BothScores, of_both, read_human
 from pgcjax.stats.structure import STRUCTURES, Repeats, arranged, borda
 from pgcjax.stats.tests import RunPairs, Values
 
-_QUERIES, _RUNS = 15, 200  # from which, to which max-t was simulated
+_QUERIES, _RUNS = 15, 200  # least and most for which max-t was simulated
 _INTERVAL = {
     "max-t": "max-t",
     "tukey": "hsd",
@@ -74,25 +74,25 @@ def compare(  # noqa: D417 - others are refused
     """Test which runs differ: all pairs, or all runs against baselines.
 
     Args:
-        scores: what `stats.matrix.read` takes.
-        measure: which one; needed if the scores are of several.
-        test: one of `choices.TESTS`; by default max-t, or t if it has to be.
-        baselines: runs that take the place of b; by default all pairs.
-        correction: of p for many pairs, `holm`, `bh` or `none`; by default `holm`, but
-            of tests for all pairs at once none. Intervals: `procedures.Decision`.
-        resamples: by default `choices.RESAMPLES`, or more if the correction needs them.
-        seed: of the random numbers.
-        alpha: level of the decisions, and 1 less that of the intervals.
-        missing: what a query that some runs lack does: `error`, `drop` or `zero`.
-        rectify: scores by people of some queries, of which all findings are then.
-        cluster: of queries that belong together, as of `structure.grouped`.
-        system: of runs that are repeats of one system, likewise; repeats are drawn.
-        collections: of queries, likewise; True: scores are `{collection: scores}`.
-        ranks: `pairs`, or `windows`: narrower, as of `rank_sets`; max-t or rectify.
-        precision: resample until no Monte-Carlo standard error of a p is larger.
-        memory: bytes that intermediate results may take, or a size such as `2GB`.
-        progress: called with `(stage, done, total)`.
-        journal: folder for what is counted, with which the same call goes on.
+        scores: Scores in any form that `stats.matrix.read` takes.
+        measure: Measure to compare; required if there are scores by several.
+        test: Test of `choices.TESTS`; by default max-t, or t for rectify and system.
+        baselines: Runs to compare all runs with, as run b; by default all pairs.
+        correction: Correction of p: `holm`, `bh` or `none`; by default `none` for tests
+            of all pairs at once, else `holm`. Intervals: see `procedures.Decision`.
+        resamples: By default `choices.RESAMPLES`, or more if the correction needs them.
+        seed: Seed of the random numbers.
+        alpha: Level of the decisions; the intervals have the level 1 - alpha.
+        missing: Treatment of a query that some runs lack: `error`, `drop` or `zero`.
+        rectify: Scores by people for some queries; all findings then estimate these.
+        cluster: Groups of dependent queries, in a form that `structure.grouped` takes.
+        system: Groups of runs that repeat one system, likewise; repeats are a sample.
+        collections: Groups of queries, likewise; or True for `{collection: scores}`.
+        ranks: `pairs`, or the narrower `windows` of `rank_sets` (max-t or rectify).
+        precision: Largest Monte-Carlo standard error of a p; resampling goes on to it.
+        memory: Bytes for intermediate results, or a size such as `2GB`.
+        progress: Function called with `(stage, done, total)`.
+        journal: Folder for counts, from which the same call resumes.
 
     Raises:
         DataError: the scores cannot be compared. UsageError: an argument is wrong.
@@ -123,7 +123,7 @@ def _checked_test(
     ranks: str,
     baselines: Sequence[str],
 ) -> str:
-    """Refuse arguments that do not go together, and choose the test."""
+    """Refuse arguments that exclude each other, and choose the test."""
     if not (measure is None or isinstance(measure, str)):
         raise UsageError(
             f"measure={measure!r}: compare takes one measure. For several, call it "
@@ -145,7 +145,7 @@ def _checked_test(
 
 
 def _names(baselines: Any) -> list[str]:
-    """List the baselines of one name or several, of a Series, too."""
+    """List the baselines from one name, or from several, such as a Series."""
     if baselines is None or isinstance(baselines, str):
         return [baselines] if baselines else []
     names = list(baselines) if isinstance(baselines, Iterable) else [baselines]
@@ -168,7 +168,7 @@ def _pairs(matrix: Matrix, baselines: list[str]) -> RunPairs:
         (run, b)
         for k, b in enumerate(base)
         for run in range(len(place))
-        if run not in base[: k + 1]  # two baselines meet once
+        if run not in base[: k + 1]  # two baselines are one pair
     ]
     a, b = np.array(pairs).T
     return a, b
@@ -178,12 +178,12 @@ class _Differences(NamedTuple):
     """Differences of pairs of runs, and the means of runs.
 
     Attributes:
-        made: which pairs are significant.
-        of_pairs: difference, low, high, effect_size, identical.
-        of_runs: mean, low and high.
-        more: columns of pairs, and of runs, beside these, if human scores rectified a
-            model's; and the scores.
-        notes: on these.
+        made: Decision on which pairs are significant.
+        of_pairs: Columns difference, low, high, effect_size and identical.
+        of_runs: Columns mean, low and high.
+        more: Additional columns of pairs and of runs; and both kinds of scores if human
+            scores rectified a model's.
+        notes: Notes on the differences.
     """
 
     made: Decision
@@ -223,7 +223,7 @@ def _tested(
 def _repeated(
     matrix: Matrix, pairs: RunPairs, repeats: Repeats, found: _Differences, alpha: float
 ) -> _Differences:
-    """Test again what `_tested` found of systems, whose repeats are drawn, too."""
+    """Test differences of systems again, with their repeats as a sample, too."""
     of_pairs, of_runs = found[1:3]
     (systems, queries), mean = matrix.values.shape, of_pairs["difference"]
     p, error, freedom = repeats.test(matrix.values, pairs)
@@ -248,7 +248,7 @@ def _rectified(
     missing: str,
     sampling: dict[str, Any],
 ) -> _Differences:
-    """Test the differences of human scores, estimated with the help of a model's."""
+    """Test the differences of human scores, estimated with a model's scores."""
     procedures.check_decision(matrix.values.shape[1], len(pairs[0]), "t", **sampling)
     human, notes = of_both(read_human(rectify, matrix, missing), matrix, missing)
     both = BothScores.of(human, matrix)
@@ -275,11 +275,11 @@ def _bounds(
     """Compute the interval of each difference: 0 is outside exactly if p < level.
 
     Args:
-        values: scores.
-        pairs: of runs.
-        made: which are significant.
-        of_pairs: mean and deviation of their differences, and whether they are equal.
-        seed: as of `compare`.
+        values: Scores.
+        pairs: Pairs of runs.
+        made: Decision on which pairs are significant.
+        of_pairs: Mean and deviation of each pair's differences; whether runs are equal.
+        seed: Seed, as in `compare`.
     """
     outcome, level, test = made.outcome, made.level, made.test
     mean, deviation, same = of_pairs
@@ -289,7 +289,7 @@ def _bounds(
         else:
             critical = intervals.critical_value(outcome.largest, float(level))
             half = critical * outcome.unit
-        # Of identical runs, the mean may be what rounding makes of 0.
+        # Rounding may give identical runs a mean difference beside 0.
         half = np.where(same, np.maximum(half, abs(mean)), half)
         return mean - half, mean + half
     options: dict[str, Any] = {"resamples": outcome.resamples, "seed": seed}
@@ -382,7 +382,7 @@ def _ordered(
     different: groups.Different | None,
     settings: Mapping[str, Any],
 ) -> groups.Different | None:
-    """Find the pairs whose order bounds ranks: none where some may well be wrong."""
+    """Find the pairs whose order bounds ranks; None if they do not hold together."""
     made, both = differences.made, differences.more[2]
     if both and settings["ranks"] != RANKS[0]:
         values, strata = both.with_one_power()
@@ -401,7 +401,7 @@ def _ordered(
 def _metadata(
     matrix: Matrix, made: Decision, pairs: int, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """List what the findings depend on."""
+    """List the settings and the data on which the findings depend."""
     runs, queries = matrix.values.shape
     all_pairs = made.test in ("tukey", "anova")
     return {

@@ -16,7 +16,7 @@ from pgcjax.stats.choices import COEFFICIENTS
 from pgcjax.stats.rounding import slack
 
 Values = Real[np.ndarray, " runs"]
-"""A number of each run, the larger the better."""
+"""A number for each run, the larger the better."""
 
 COLUMNS = ["measure_a", "measure_b", "coefficient", "value", "runs", "undefined"]
 
@@ -24,8 +24,9 @@ COLUMNS = ["measure_a", "measure_b", "coefficient", "value", "runs", "undefined"
 def tau_ap(truth: Values, estimate: Values) -> float:
     """Compare an estimated order with the true one, the top of the estimate first.
 
-    For each item but the first of the estimate: the share of the items above it that
-    are truly above it; the mean of these, times two, less one. Neither has ties.
+    For each item but the first of the estimate, count the share of the items above it
+    that are truly above it. tau_ap is twice the mean share, less one. Neither order has
+    ties.
 
     Source: Yilmaz, Aslam and Robertson 2008.
     """
@@ -37,11 +38,11 @@ def tau_ap(truth: Values, estimate: Values) -> float:
 
 
 def tau_ap_symmetric(x: Values, y: Values) -> float:
-    """Average tau_ap over which of two orders is the truth [Yilmaz et al. 2008].
+    """Average tau_ap with either order as the truth [Yilmaz et al. 2008].
 
     With ties in either order, this is tau_ap_b [Urbano and Marrero 2017, agreement;
     values of their `ircor`]: items tied with an item are not above it, and a pair that
-    only the other order ties is not right. Neither order ties all.
+    only the other order ties is not right. Neither order ties all items.
     """
     return (tau_ap(x, y) + tau_ap(y, x)) / 2
 
@@ -49,10 +50,10 @@ def tau_ap_symmetric(x: Values, y: Values) -> float:
 def tau_ap_a(truth: Values, estimate: Values) -> float:
     """Average tau_ap over all orders in which ties of the estimate can be broken.
 
-    At the k-th place of a group of ties stands any of its items, with the items above
-    the group and k of its others, chosen at random, above it; of a pair of the group
-    one order in two is right. So the mean over the group is all that counts. The truth
-    has no ties.
+    The k-th place of a group of ties (from 0) has any of its items, below the items
+    above the group and below k other items of the group, chosen at random. Half of the
+    orders of two items of the group are right, so the mean over the group suffices. The
+    truth has no ties.
 
     Source: Urbano and Marrero 2017, accuracy.
     """
@@ -76,14 +77,14 @@ _FUNCTIONS: dict[str, Callable[[Values, Values], Any]] = {
     "pearson": lambda x, y: stats.pearsonr(x, y).statistic,
     "spearman": lambda x, y: stats.spearmanr(x, y).statistic,
 }
-# These take their first argument for the truth.
+# Coefficients whose first argument is the truth.
 DIRECTED = ("tau_ap", "tau_ap_a")
 WITHOUT_TIES = {
     "tau_ap": ("first", "second"),
     "tau_ap_symmetric": ("first", "second"),
     "tau_ap_a": ("first",),
 }
-# An estimate that ties all: each order is as likely, and tau_ap_a 0.
+# All orders of an estimate that ties all are equally likely, and tau_ap_a is 0.
 MAY_TIE_ALL = ("tau_ap_a", "second")
 
 
@@ -92,7 +93,7 @@ def levels(
 ) -> Int64[np.ndarray, "*orders runs"]:
     """Number distinct values from 0 up; neighbours that differ by rounding are one.
 
-    So are neighbours that differ by `least` at most.
+    Neighbours that differ by at most `least` are also one.
     """
     order = np.argsort(values, axis=-1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=-1)
@@ -122,7 +123,7 @@ def split_coefficient(coefficient: str) -> tuple[str, int | None]:
 def best(
     order: Int64[np.ndarray, "*orders runs"], k: int | None
 ) -> Bool[np.ndarray, "*orders runs"]:
-    """Choose the k best runs by `levels`, and what ties with the last; all if None."""
+    """Choose the k best runs by `levels`, and all tied with the last; None: all."""
     if k is None or k >= order.shape[-1]:
         return np.ones(order.shape, bool)
     return order >= np.sort(order, axis=-1)[..., -k, None]
@@ -132,17 +133,17 @@ def correlation(x: Any, y: Any, coefficient: str = "tau") -> float:
     """Correlate two orders of the same runs.
 
     Args:
-        x: means of the runs, the larger the better; the truth of tau_ap, tau_ap_a.
-        y: means of the same runs.
+        x: Means of the runs, the larger the better; for tau_ap and tau_ap_a the truth.
+        y: Means of the same runs.
         coefficient: `tau` (Kendall's tau-b), `tau_ap`, `tau_ap_symmetric`, `tau_ap_a`
-            (ties in y), `tau_ap_b` (ties in both), `pearson` or `spearman`; `tau@10` is
-            of the 10 best runs of x, the truth, and those that tie with the tenth.
+            (ties in y), `tau_ap_b` (ties in both), `pearson` or `spearman`; `tau@10`
+            takes the 10 best runs of x, the truth, and those that tie with the tenth.
 
-    Means that differ by rounding alone, 1e-12 of their size, are ties in all but
-    Pearson's.
+    Means that differ only by rounding, 1e-12 of their size, are ties for all
+    coefficients but Pearson's.
 
     Returns:
-        -1 to 1.
+        The coefficient, -1 to 1.
 
     Raises:
         UsageError: there is no such coefficient.
@@ -171,7 +172,7 @@ def _numbers(values: Any) -> Float64[np.ndarray, " runs"]:
 
 
 def _undefined(x: Values, y: Values, coefficient: str) -> str:
-    """Explain why a coefficient has no value; nothing if it has one."""
+    """Explain why a coefficient has no value; "" if it has one."""
     if len(x) < 2:
         return "there are fewer than two runs"
     for name, values in (("first", x), ("second", y)):
@@ -196,7 +197,7 @@ def correlated(x: Values, y: Values, coefficient: str) -> tuple[float, int, str]
 
 
 def check_coefficients(coefficients: Sequence[str]) -> None:
-    """Refuse names that are none of `correlation`, by a UsageError."""
+    """Refuse coefficients that `correlation` does not have, by a UsageError."""
     if not coefficients:
         raise UsageError("name a coefficient")
     for coefficient in coefficients:
@@ -212,19 +213,19 @@ def correlate(
     """Correlate the orders in which measures put the runs, by their means.
 
     Args:
-        scores: a score table, or a table for each measure, by name.
-        measures: all that there are if None.
-        coefficients: names as of `correlation`.
+        scores: A score table, or a dict with a table for each measure.
+        measures: Names of measures; None takes all.
+        coefficients: Names of coefficients, as in `correlation`.
         missing: `shared` leaves out queries that a measure lacks, and refuses one that
             some runs lack; `drop` leaves out both, `zero` counts both as 0, `error`
             refuses both.
 
     Returns:
         A row for each coefficient and two measures: measure_a, measure_b, coefficient,
-        value, runs, undefined. Where a coefficient has no value, value is NaN and
-        undefined says why; else undefined is empty. For tau_ap, tau_ap_a and those of
-        the best runs, measure_a is the truth, and there is a row each way.
-        `attrs["notes"]` says what was left out, or counted as 0.
+        value, runs, undefined. If a coefficient has no value, value is NaN and
+        undefined says why; else undefined is empty. For tau_ap, tau_ap_a and
+        coefficients of the best runs, measure_a is the truth, and each measure is the
+        truth in one row. `attrs["notes"]` lists scores left out, or counted as 0.
 
     Raises:
         UsageError: fewer than two measures, or an unknown one, coefficient or policy.

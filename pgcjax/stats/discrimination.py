@@ -27,11 +27,12 @@ class Discrimination(Result):
     """Tests of all pairs of runs, by several measures.
 
     Attributes:
-        pairs: a row for each test, measure and pair: test, measure, run_a, run_b,
+        pairs: A row for each test, measure and pair: test, measure, run_a, run_b,
             difference (mean of a less mean of b), p_value, p_adjusted, significant.
-        metadata: alpha, resamples, seed, how missing queries were treated; the
-            correction by each test, the queries of each measure, and comparisons.
-        table: discriminative power, a row for each test and measure: test, measure,
+        metadata: alpha, resamples, seed and the treatment of missing queries; the
+            correction of each test, the number of queries of each measure, and
+            the number of comparisons.
+        table: Discriminative power, a row for each test and measure: test, measure,
             significant, pairs, power (a share), correction, queries.
     """
 
@@ -49,7 +50,7 @@ class Discrimination(Result):
         )
 
     def tested(self, test: str | None = None) -> str:
-        """Name the test, or all tests, and what p depends on, as `findings.tested`."""
+        """Name the tests and the settings of their p, as `findings.tested` does."""
         names = [*dict.fromkeys(self.pairs["test"])] if test is None else [test]
         corrections = self.metadata["correction"]
         settings = self.metadata | {"queries": list(self.metadata["queries"].values())}
@@ -62,7 +63,8 @@ class Discrimination(Result):
     def curves(self) -> pd.DataFrame:
         """ASL curves: test, measure, position (from 1), p_adjusted, largest first.
 
-        The sooner achieved significance levels fall, the better [Sakai 2012, Figure 8].
+        Achieved significance levels (ASL) of better measures fall sooner [Sakai 2012,
+        Figure 8].
         """
         parts = []
         for (test, measure), rows in self._groups():
@@ -74,9 +76,9 @@ class Discrimination(Result):
         return pd.concat(parts, ignore_index=True)
 
     def overlaps(self) -> pd.DataFrame:
-        """Significant pairs in common, of each two tests or measures.
+        """Count the significant pairs that two tests or measures have in common.
 
-        A row for each two of the (test, measure): test_a, measure_a, test_b,
+        A row for any two combinations of test and measure: test_a, measure_a, test_b,
         measure_b, only_a, both, only_b.
 
         Source: Sakai 2012, Table 4.
@@ -107,18 +109,18 @@ def discriminate(
     """Test all pairs of runs by each measure: how many differences are significant?
 
     Args:
-        scores: a score table, or a table for each measure, by name.
-        measures: all of the table if None.
-        test: one or several of those of `compare`, whose findings these are.
-        alpha: significance level; a pair with p_adjusted < alpha is significant.
-        resamples: of tests that resample, as of `compare`.
-        seed: of tests that resample.
+        scores: A score table, or a dict with a table for each measure.
+        measures: Names of measures; None takes all.
+        test: One or several tests of `compare`, which finds the same.
+        alpha: Significance level; a pair with p_adjusted < alpha is significant.
+        resamples: Number of resamples, as in `compare`.
+        seed: Seed of the resamples.
         missing: `own` takes each measure on all of its queries, as `compare` does, and
             refuses a query that some runs lack; `shared` leaves out queries that any
             measure lacks; `drop` leaves out both, `zero` counts both as 0, `error`
             refuses both.
-        correction: of p for many pairs, as of `compare`.
-        progress: called with `("measures", done, total)`.
+        correction: Correction of p for many pairs, as in `compare`.
+        progress: Function called with `("measures", done, total)`.
 
     Source: Sakai 2012, 4.1, where p is not corrected.
 
@@ -160,7 +162,7 @@ def sensitivity(
 ) -> pd.DataFrame:
     """Share the pairs of runs whose paired t-test has p < alpha [Luo 2021, chapter 4].
 
-    That p is not corrected for the number of pairs.
+    The p is not corrected for the number of pairs.
 
     Returns:
         Columns measure, significant, pairs, sensitivity. Arguments and errors are those
@@ -178,12 +180,12 @@ def concordance(
 ) -> tuple[Counts, Counts]:
     """Count where measures disagree about two runs on a query, and which one is right.
 
-    A measure is right where no gold measure prefers the other run: a tie of the gold
-    counts as correct.
+    A measure is right if no gold measure prefers the other run, so it is also right
+    where the gold measures tie.
 
     Returns:
-        Disagreements, symmetric; and in row i, column j those of them in which measure
-        i is right.
+        Numbers of disagreements, symmetric; and, in row i and column j, the number of
+        disagreements of measures i and j in which i is right.
 
     Source: Sakai 2012, Figure 6 and the end of 4.2.
     """
@@ -209,10 +211,10 @@ def intuitiveness(
     """Compare how often two measures are right where they disagree [Sakai 2012, 4.2].
 
     Args:
-        scores: a score table, or a table for each measure, by name.
-        gold: a measure that is right by definition, or several, all to be agreed with;
-            as the table spells them.
-        measures: all but the gold ones if None.
+        scores: A score table, or a dict with a table for each measure.
+        gold: Measure that is right by definition, or several, with all of which a right
+            measure agrees; spelled as in the table.
+        measures: Names of measures; None takes all but the gold ones.
         missing: `shared` leaves out queries that a measure lacks, and refuses one that
             some runs lack; `drop` leaves out both, `zero` counts both as 0, `error`
             refuses both.
@@ -220,8 +222,8 @@ def intuitiveness(
     Returns:
         A row for each two measures: measure_a, measure_b, gold, disagreements,
         correct_a, correct_b, intuitiveness_a, intuitiveness_b (shares of the
-        disagreements), undefined: why there are no shares, if there are none.
-        `attrs["notes"]` says what was left out, or counted as 0.
+        disagreements), undefined (why there are no shares, or empty).
+        `attrs["notes"]` lists scores left out, or counted as 0.
 
     Raises:
         UsageError: fewer than two measures, or an unknown one or policy.

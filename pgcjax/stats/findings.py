@@ -17,13 +17,13 @@ _CORRECTED = {"none": "uncorrected", "holm": "Holm", "bh": "Benjamini-Hochberg"}
 
 
 def tested(settings: Mapping[str, Any]) -> str:
-    """Name the test behind findings, how it is corrected, and what p depends on.
+    """Name the test behind findings, its correction, and the settings of p.
 
-    A p depends on the family that is compared: on how many comparisons there are.
+    A corrected p depends on the number of comparisons.
 
     Args:
-        settings: test, correction, comparisons, queries and alpha, as in the metadata
-            of a `Comparison`; queries may be the least and the largest of several.
+        settings: Test, correction, comparisons, queries and alpha, as in the metadata
+            of a `Comparison`; queries may be a list of several numbers.
     """
     test, many = settings["test"], settings["comparisons"]
     corrected = _CORRECTED[settings["correction"]]
@@ -48,21 +48,21 @@ class Comparison(Result):
     """Findings on pairs of runs.
 
     Attributes:
-        table: a row per pair: run_a, run_b, difference (mean of a less b), low, high
-            (of an interval by the same test: see `procedures.Decision`), effect_size
-            (paired: mean by standard deviation of the differences over
-            queries; infinite if they are constant), p_value, p_adjusted, significant
-            (p_adjusted < α), identical, p_error (Monte-Carlo standard error of p_value;
-            0 if it is exact). Both tables have more columns if human scores
-            rectified a model's: those of `Rectified.columns`.
-        runs: a row per run: run_id, mean, low, high (Student's t), rank (1 best, equal
-            means share one), rank_low, rank_high and tier (of `rank_ranges.places`: all
-            of them hold together; empty with baselines, and where p is corrected
-            for no family of pairs), groups (runs that share a letter are not
-            significantly different; empty with baselines). Of systems also repeats,
-            repeat_sd and query_sd: standard deviations of means over repeats, and of
-            scores over queries.
-        components: of systems, variance components of scores, as of
+        table: A row per pair: run_a, run_b, difference (mean of a less b), low, high
+            (interval by the same test: see `procedures.Decision`), effect_size (paired:
+            mean of the differences over queries, divided by their standard deviation;
+            infinite if they are constant), p_value, p_adjusted, significant (p_adjusted
+            < α), identical, p_error (Monte-Carlo standard error of p_value; 0 if it is
+            exact). If human scores rectified a model's, both tables also have the
+            columns of `Rectified.columns`.
+        runs: A row per run: run_id, mean, low, high (Student's t), rank (1 best; runs
+            with equal means share a rank), rank_low, rank_high and tier (from
+            `rank_ranges.places`; they hold for all runs together; empty with baselines,
+            and if p is not corrected for a family of pairs), groups (runs that share a
+            letter are not significantly different; empty with baselines). Systems also
+            have repeats, repeat_sd and query_sd: standard deviations of means over
+            repeats, and of scores over queries.
+        components: Variance components of systems' scores, from
             `structure.variance_components`.
     """
 
@@ -71,12 +71,12 @@ class Comparison(Result):
 
     @property
     def tested(self) -> str:
-        """The test, its correction, and how many comparisons and queries there are."""
+        """The test, its correction, and the numbers of comparisons and queries."""
         return tested(self.metadata)
 
     def save(
         self, path: str | os.PathLike, *, runs: bool = False, spreadsheet: bool = False
     ) -> Path:
-        """Write the table of pairs, or of `runs`, as `Result.save`."""
+        """Write the table of pairs, or of `runs`, as `Result.save` does."""
         findings = Result(self.runs, self.metadata) if runs else super()
         return findings.save(path, spreadsheet=spreadsheet)

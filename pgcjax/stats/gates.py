@@ -1,4 +1,4 @@
-"""Claims on a new run against another, by a margin: holds, fails, or cannot be told."""
+"""Claims on a new run against another, by a margin: one holds, fails or stays open."""
 
 import math
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ from pgcjax.stats.structure import clustered
 from pgcjax.stats.tests import check_alpha
 
 MOST_QUERIES = 1_000_000
-"""The most queries that are ever said to be needed."""
+"""Largest estimate of queries that are needed."""
 
 Levels = tuple[float, float]
-"""At which a claim is shown, and its contrary."""
+"""Levels of the tests that show a claim, and its contrary."""
 
 _POWER = 0.8
 _BORDERS: dict[str, tuple[float, ...]] = {"better": (0.0,)}
@@ -46,16 +46,16 @@ class GateDecision(Result):
     """Whether a claim on a run against another holds.
 
     Attributes:
-        table: a row per measure: measure, difference (mean of the new run less that of
+        table: A row per measure: measure, difference (mean of the new run less that of
             the other), low and high (one-sided bounds at 1 - alpha each), p_value (of
             the claim), p_against (of its contrary), outcome, queries, more_queries
-            (estimated to settle it with power 0.8, if the truth is what was observed;
-            0 where it is settled; at most `MOST_QUERIES`).
-        outcome: `holds` if the claim does by all measures, `fails` if its contrary is
-            shown by one, else `open`.
-        why: one line.
-        queries: measure, query_id, score, other_score and difference: of each measure
-            the queries that speak most against the new run first.
+            (estimate for power 0.8 to settle the claim if the observed difference is
+            the true one; 0 if it is settled; at most `MOST_QUERIES`).
+        outcome: `holds` if the claim holds by all measures, `fails` if one measure
+            shows its contrary, else `open`.
+        why: Reason of the outcome, in one line.
+        queries: Columns measure, query_id, score, other_score and difference; for each
+            measure, queries with the least difference come first.
     """
 
     outcome: str
@@ -84,24 +84,24 @@ def gate(
     """Test whether a new run is not worse than another, better, or equivalent.
 
     Args:
-        scores: a score table, or a table for each measure, by name.
-        new: the run on which the claim is.
-        against: the run that it is compared with.
-        margin: the smallest difference that matters, above 0.
-        measures: all of the table if None; the claim has to hold by each of them.
-        claim: `not-worse`: by less than the margin; `better`: by more than 0;
-            `equivalent`: the difference is within the margin on both sides.
-        alpha: error of `holds`, and of `fails`, for all measures together.
-        missing: what a query does that a measure or one of the two runs lacks, as of
+        scores: A score table, or a dict with a table for each measure.
+        new: Name of the new run.
+        against: Name of the run that it is compared with.
+        margin: Smallest difference that matters, above 0.
+        measures: Names of measures; None takes all. The claim has to hold by each.
+        claim: `not-worse`: worse by less than the margin, if at all; `better`: by more
+            than 0; `equivalent`: better or worse by less than the margin.
+        alpha: Error of `holds`, and of `fails`, for all measures together.
+        missing: Treatment of a query that a measure or one of the two runs lacks, as in
             `discriminate`.
-        cluster: of queries that belong together, as of `compare`; `queries` and
+        cluster: Groups of dependent queries, as in `compare`; `queries` and
             `more_queries` then count clusters.
 
     Raises:
         UsageError: an argument is wrong. DataError: a score is missing.
 
-    Source: one-sided t whose squared standard error is (s² + 4 margin²) / n, since few
-    differences that are all equal prove little; docs/how-sure-evidence.md has figures.
+    Source: one-sided t whose squared standard error is (s² + 4 margin²) / n, since a
+    few equal differences prove little; docs/how-sure-evidence.md has figures.
     """
     check_choice("claim", claim, CLAIMS)
     check_alpha(alpha)
@@ -142,7 +142,7 @@ def _by_query(matrix: Matrix, first: int, second: int) -> pd.DataFrame:
 def _rare_drops(
     margin: float, largest: float, queries: int, alpha: float, noun: str
 ) -> list[str]:
-    """Note that drops of the largest score may be worth the margin, and not be seen."""
+    """Note that unseen drops of the largest score may make up the margin."""
     missed = max(0.0, 1 - margin / largest) ** queries if largest else 0.0
     if missed <= alpha:
         return []
@@ -154,7 +154,7 @@ def _rare_drops(
 def _row(
     d: Float64[np.ndarray, " queries"], margin: float, claim: str, levels: Levels
 ) -> dict[str, Any]:
-    """Test the claim by the differences of one measure."""
+    """Test the claim with the differences of one measure."""
     n, mean, deviation = len(d), float(d.mean()), float(d.std(ddof=1))
     p, against, error = evidence(mean, deviation, n, margin, claim)
     half = float(stats.t.isf(levels[0], n - 1) * error)
@@ -193,7 +193,7 @@ def evidence(
 def settled(
     mean: float, deviation: float, margin: float, claim: str, levels: Levels, n: int
 ) -> float:
-    """Approximate the power to show a claim, or its contrary, by n queries."""
+    """Approximate the power to show a claim, or its contrary, with n queries."""
     spread = max(deviation, 1e-12) / math.sqrt(n)
     error = math.sqrt((deviation**2 + 4 * margin**2) / n)
     borders = [border * margin for border in _BORDERS[claim]]
@@ -206,7 +206,7 @@ def settled(
 
 
 def more_queries(power: Any, queries: int) -> int:
-    """Estimate how many more queries have power 0.8, a function of their number."""
+    """Estimate how many more queries reach power 0.8; `power` takes their number."""
     least, most = queries, 2 * queries
     while most < MOST_QUERIES and power(most) < _POWER:
         least, most = most, 2 * most
@@ -219,7 +219,7 @@ def more_queries(power: Any, queries: int) -> int:
 
 
 def _why(rows: pd.DataFrame, outcome: str, about: dict[str, Any]) -> str:
-    """Write in one line what was decided, and by which measures."""
+    """Write the decision, and the measures behind it, in one line."""
     claim = (_FAILS if outcome == "fails" else _HOLDS)[about["claim"]].format(**about)
     parts = [
         f"{r['measure'] or 'scores'} {r['difference']:+.4f} (from {r['low']:+.4f} to "

@@ -1,4 +1,4 @@
-"""Letters of runs, from which pairs of them are significant."""
+"""Letters of runs that show which pairs are significant."""
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -8,19 +8,19 @@ Means = Float[np.ndarray, " runs"]
 
 
 def letters(different: Different, means: Means) -> list[str]:
-    """Return every run letters: two share one exactly if they are not different.
+    """Return letters of runs: two share one exactly if they are not different.
 
-    Each letter is a set of runs of which no two are different and that no other run
-    could join; sets are added, best runs first, until all pairs that are not different
-    are in one. Where the difference of means alone decides, as by Tukey, the letters
-    are the fewest that do.
+    Each letter stands for a set of runs without a different pair, to which no run can
+    be added. Sets are added, best runs first, until each pair that is not different is
+    in a set. If the difference of means alone decides, as in Tukey's test, no fewer
+    letters suffice.
 
     Args:
-        different: whether each two runs are; symmetric.
-        means: of the runs; the best run has `a`.
+        different: Whether two runs are different, for each pair; symmetric.
+        means: Means of the runs; the best run has `a`.
 
     Returns:
-        Letters of each run: a … z, aa, ab, …; separated by blanks if they are more
+        Letters of each run: a … z, aa, ab, …; separated by blanks if there are more
         than 26.
 
     Source: compact letter displays, Piepho 2004; as covers by cliques, Gramm et al.
@@ -32,7 +32,7 @@ def letters(different: Different, means: Means) -> list[str]:
 
 
 def memberships(different: Different, means: Means) -> list[list[str]]:
-    """Return every run its letters, as `letters` does, one by one."""
+    """Return a list of letters for each run, which `letters` joins."""
     order = np.argsort(-np.asarray(means), kind="stable")
     alike = ~np.asarray(different, bool)[np.ix_(order, order)]
     np.fill_diagonal(alike, True)
@@ -56,7 +56,7 @@ def _cover(alike: list[int]) -> list[int]:
             alone = False
             clique, open_ = 1 << i, alike[i] & ~(1 << i)
             while open_:
-                # A pair that no set has yet comes first, then the best run.
+                # Pairs that are in no set yet come first, then the best run.
                 j = _lowest(open_ & left[i] or open_)
                 clique |= 1 << j
                 open_ &= alike[j] & ~(1 << j)

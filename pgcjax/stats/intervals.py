@@ -1,8 +1,8 @@
-"""Intervals of means and differences: of Student, of replicates, by inverted tests.
+"""Intervals of means and differences: Student's, from replicates, by inverted tests.
 
-An inverted test holds the differences that the test, made of scores moved by them, does
-not reject at `level`, a share such as 1/20: 0 is outside exactly where p is below it.
-Resamples are those of the test itself.
+The interval of an inverted test contains each δ for which the test does not reject the
+differences less δ at `level`, a share such as 1/20; 0 is outside exactly if p is below
+the level. Resamples are those of the test.
 """
 
 import math
@@ -20,8 +20,8 @@ from pgcjax.stats import resample, tests
 from pgcjax.stats.rounding import NOISE, exact
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
-_NEAR = 2**19  # numbers of a block of pairs in resamples: they stay in a core's cache
-_EXACT_WILCOXON = 50  # queries up to which scipy's p is exact, without ties
+_NEAR = 2**19  # numbers of a block of pairs in resamples, which fit a core's cache
+_EXACT_WILCOXON = 50  # most queries for which scipy's p is exact, without ties
 
 Ends = tuple[OfPairs, OfPairs]
 """The low and the high end of each interval."""
@@ -29,7 +29,7 @@ Statistics = Float64[np.ndarray, "kinds rows resamples"]
 
 
 def student(mean: OfPairs, deviation: OfPairs, queries: int, alpha: float) -> Ends:
-    """Return Student's t interval of means, of pairs or of runs, over queries."""
+    """Return Student's t interval, over queries, of means of pairs or of runs."""
     half = stats.t.isf(alpha / 2, queries - 1) * deviation / math.sqrt(queries)
     return mean - half, mean + half
 
@@ -38,9 +38,9 @@ def critical_value(largest: Float64[np.ndarray, " resamples"], alpha: float) -> 
     """Return the statistic beyond which p is below alpha.
 
     Args:
-        largest: the largest statistic of each resample, ascending; enough that p can be
-            below alpha.
-        alpha: level.
+        largest: Largest statistic of each resample, ascending; there are enough
+            resamples for a p below alpha.
+        alpha: Level of the test.
     """
     most = max(reaching(exact(alpha), len(largest)), 0)
     return float(largest[len(largest) - 1 - most])
@@ -50,7 +50,7 @@ def _twice_below(
     drawn: Float64[np.ndarray, "pairs resamples"],
     observed: Float64[np.ndarray, "pairs 1"] | float,
 ) -> Int64[np.ndarray, " pairs"]:
-    """Count the resamples below what was observed twice, those equal to it once."""
+    """Count resamples below the observed number twice, and those equal to it once."""
     slack = NOISE * np.abs(drawn).max(1, initial=0, keepdims=True)
     return (drawn < observed - slack).sum(1) + (drawn <= observed + slack).sum(1)
 
@@ -58,9 +58,9 @@ def _twice_below(
 def bias_of(
     observed: OfPairs, drawn: Float64[np.ndarray, "pairs resamples"]
 ) -> OfPairs:
-    """Return the normal quantile of the share of resamples below what was observed.
+    """Return the normal quantile of the share of resamples below the observed number.
 
-    A bias that no resample can show is not infinite.
+    Shares of 0 and 1 are clipped, so that no bias is infinite.
     """
     count = 2 * drawn.shape[1]
     share = _twice_below(drawn, observed[:, None]) / count
@@ -73,16 +73,16 @@ def of_replicates(
     interval: str,
     alpha: float,
 ) -> Ends:
-    """Return the interval of numbers, of level 1 - alpha, from replicates of each.
+    """Return the interval of each number, of level 1 - alpha, from its replicates.
 
     Args:
-        observed: the numbers.
-        drawn: their replicates.
+        observed: Observed numbers.
+        drawn: Replicates of each number.
         interval: `percentile`; `centred`, percentiles after a shift that brings the
             mean of the replicates to the number; `basic`, percentiles mirrored at the
-            number: as far as replicates lie below it, the interval lies above it; or
-            `bc`, percentiles whose levels are moved by the share of the replicates
-            below the number.
+            number, so that the interval extends as far above it as replicates lie below
+            it; or `bc`, percentiles whose levels are corrected with the share of
+            replicates below the number.
         alpha: 1 less the level.
 
     Source: Efron and Tibshirani 1993, chapter 13 and 14.3; Davison and Hinkley 1997,
@@ -104,7 +104,7 @@ def moved_ends(
     mean: np.ndarray,
     interval: str,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Move percentiles of replicates with this mean as `of_replicates` says."""
+    """Move percentiles of replicates with this mean, as in `of_replicates`."""
     if interval == "centred":
         shift = observed - mean
         return low + shift, high + shift
@@ -118,10 +118,10 @@ def share_above(
     drawn: Float64[np.ndarray, "pairs replicates"],
     interval: str,
 ) -> OfPairs:
-    """Share the replicates above 0, as an interval of `of_replicates` moves them.
+    """Return the share of replicates above 0, moved as `of_replicates` moves them.
 
-    One equal to 0 counts by half. Of `bc`, it is the level at which the interval ends
-    at 0.
+    A replicate equal to 0 counts half. For `bc`, the share is the level at which the
+    interval ends at 0.
     """
     if interval == "centred":
         drawn = drawn + (observed - drawn.mean(1))[:, None]
@@ -149,9 +149,9 @@ def reaching(level: Fraction, resamples: int, *, every: bool = False) -> int:
     """Count how many resamples may reach a statistic that is significant.
 
     Args:
-        level: p is below it.
-        resamples: of which p is (1 + count) / (1 + resamples).
-        every: whether p is count / resamples instead: of all there are.
+        level: Level of the test; p of a significant statistic is below it.
+        resamples: Number of resamples; p is (1 + count) / (1 + resamples).
+        every: Whether these are all possible resamples; p is then count / resamples.
     """
     if every:
         return math.ceil(level * resamples) - 1
@@ -168,18 +168,18 @@ def bootstrap_t(
 ) -> Ends:
     """Compute symmetric bootstrap-t intervals of mean differences.
 
-    They are mean ± c · standard error, where c is the |t*| that as many resamples reach
-    as may where p is below the level. Infinite where no p can be.
+    They are mean ± c · standard error, where c is the |t*| from which on p is below the
+    level. They are infinite if no p can be below the level.
 
     Args:
-        values: scores.
-        pairs: of runs.
-        resamples: as of the test.
-        seed: as of the test.
-        level: 1 less that of the intervals.
+        values: Scores.
+        pairs: Pairs of runs.
+        resamples: Number of resamples, as in the test.
+        seed: Seed of the resamples, as in the test.
+        level: Level of the test, 1 less the level of the intervals.
 
     Returns:
-        Low and high end of each pair.
+        Low and high end for each pair.
 
     Source: Hall 1992; Efron and Tibshirani 1993, 12.5.
     """
@@ -219,17 +219,18 @@ def sign_flips(
 ) -> Ends:
     """Invert the test of means by sign flips.
 
-    Flipped signs of the differences less δ reach their sum exactly if δ lies between
-    the mean of the differences that are flipped and the mean of the others. So the ends
-    are order statistics of the lower, and of the upper one of these two means.
+    The sum of the differences less δ, with some signs flipped, is at least as far from
+    0 as their sum exactly if δ lies between the mean of the flipped differences and the
+    mean of the rest. The ends are therefore order statistics: of the lower of these two
+    means, and of the upper one.
 
     Args:
-        values: scores.
-        pairs: of runs.
-        resamples: as of the test; all there are, if `exact`.
-        exact: whether all sign flips are made.
-        seed: as of the test.
-        level: 1 less that of the intervals.
+        values: Scores.
+        pairs: Pairs of runs.
+        resamples: Number of resamples, as in the test; with `exact`, of all sign flips.
+        exact: Whether all sign flips are made.
+        seed: Seed of the resamples, as in the test.
+        level: Level of the test, 1 less the level of the intervals.
 
     Source: Fisher's randomisation test; Tritchler 1984.
     """
@@ -250,7 +251,7 @@ def sign_flips(
         apart = (z - z.mean(1, keepdims=True)) @ flipped
         one = apart / np.maximum(number, 1)
         other = -apart / np.maximum(queries - number, 1)
-        none = (number == 0) | (number == queries)  # these reach any sum
+        none = (number == 0) | (number == queries)  # such flips keep the size of a sum
         below, above = -np.minimum(one, other), np.maximum(one, other)
         below[:, none] = above[:, none] = np.inf
         return np.stack([below, above])
@@ -271,12 +272,12 @@ def _largest(
     """Find the place-th largest of each statistic of each pair over all resamples.
 
     Args:
-        values: scores.
-        pairs: of runs.
-        statistics: of differences `[rows, queries]` and a block of resamples.
-        drawn: gives the blocks of resamples, always the same.
-        kinds: how many statistics there are.
-        place: from 1; below, all are infinite.
+        values: Scores.
+        pairs: Pairs of runs.
+        statistics: Function of differences `[rows, queries]` and a block of resamples.
+        drawn: Function that yields the blocks of resamples, the same at each call.
+        kinds: Number of statistics.
+        place: Place from 1; with a lower one, all results are infinite.
     """
     count = len(pairs[0])
     if place < 1:
@@ -299,15 +300,15 @@ def _largest(
 def wilcoxon(values: Values, pairs: RunPairs, p: OfPairs, level: Fraction) -> Ends:
     """Compute intervals of the pseudo-median by Wilcoxon's signed ranks.
 
-    The ends are Walsh averages, (z_i + z_j) / 2: at a δ, as many of them are below it
-    as the ranks of the differences below it add up to. Where ties or zeros give p of
-    the differences as they are by another rule of scipy's, an end next to 0 follows p.
+    The ends are Walsh averages, (z_i + z_j) / 2: the number of averages below a δ is
+    the sum of the ranks of the differences below it. With ties or zeros, scipy computes
+    p at δ = 0 by another rule, and an end next to 0 follows that p.
 
     Args:
-        values: scores.
-        pairs: of runs.
-        p: what `tests.wilcoxon` says of them.
-        level: 1 less that of the intervals.
+        values: Scores.
+        pairs: Pairs of runs.
+        p: p of each pair from `tests.wilcoxon`.
+        level: Level of the test, 1 less the level of the intervals.
 
     Source: Hollander, Wolfe and Chicken 2014, 3.3; Hodges and Lehmann 1963.
     """
@@ -337,8 +338,8 @@ def _ranks_outside(
     """Find the largest sum of ranks with p below the level; -1 if there is none.
 
     Args:
-        z: differences, ascending; equal ones have a mean rank.
-        level: of p, two-sided.
+        z: Differences, ascending; equal ones share their mean rank.
+        level: Level of the two-sided test.
     """
     queries = z.shape[1]
     new = np.concatenate([np.ones((len(z), 1), bool), np.diff(z, axis=1) != 0], axis=1)
@@ -358,7 +359,7 @@ def _ranks_outside(
 
 @cache
 def _signed_ranks(queries: int) -> tuple[Fraction, ...]:
-    """Compute the chance of each sum of signed ranks up to its mean, or a lower one."""
+    """Compute the chance of at most each sum of signed ranks, up to the mean sum."""
     ways = [1]
     for rank in range(1, queries + 1):
         longer = [*ways, *[0] * rank]
@@ -373,9 +374,9 @@ def _signed_ranks(queries: int) -> tuple[Fraction, ...]:
 
 
 def agreeing(low: OfPairs, high: OfPairs, p: OfPairs, level: Fraction) -> Ends:
-    """Bring ends beyond 0 back to it, where p is not below the level: they are rounded.
+    """Move ends beyond 0 to 0 if p is not below the level.
 
-    Of "wilcoxon" they may be of another rule of scipy's, too.
+    Rounding causes these ends, and for "wilcoxon" also another rule of scipy for p.
     """
     open_ = p >= float(level)
     return (
