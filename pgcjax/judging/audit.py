@@ -363,7 +363,7 @@ class _Judges:
         rows, total = np.arange(len(said)), others.sum(axis=1)
         against = others[rows, np.where(place == 0, 1, 0)]
         lead = against - others[rows, np.where(place == 0, 0, 1)]
-    # With a single other judge, the probe of agreement suffices.
+        # With a single other judge, the probe of agreement suffices.
         contested = np.flatnonzero((place < 2) & (total > 1) & (2 * against > total))
         item = said["item"].to_numpy()
         worst_first = np.lexsort((item[contested], -lead[contested]))
@@ -451,7 +451,7 @@ def agreement(
     error = sqrt((size - 1) / size * float(cells @ (without - mean) ** 2))
     z = Z if clusters is None else float(stats.t.isf(0.025, max(1, size - 1)))
     if value < 1:
-    # The logarithm of 1 - kappa is closer to normal.
+        # The logarithm of 1 - kappa is closer to normal.
         ratio = exp(z * error / (1 - value))
         low, high = 1 - (1 - value) * ratio, 1 - (1 - value) / ratio
     else:

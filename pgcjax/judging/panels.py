@@ -95,7 +95,7 @@ def panel(
         right = right / (right + wrong)
     elif method == "bt-sigma":
         probability, discrimination = _bt_sigma(votes, pairs)
-    # For two random documents: their strengths differ with variance 2.
+        # For two random documents: their strengths differ with variance 2.
         gaps = np.abs(ndtri((np.arange(200) + 0.5) / 200)) * np.sqrt(2)
         right = expit(discrimination[:, None] * gaps).mean(axis=1)
     else:
