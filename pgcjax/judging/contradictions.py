@@ -51,8 +51,7 @@ def contradictions(
     orders contradict.
 
     Args:
-        preferences: Judgments, as in `read_preferences`; ties and bad documents are
-            ignored.
+        preferences: As in `read_preferences`; ties and bad documents are ignored.
         judges: Judges to count; None counts all.
         states: Largest number of sets of documents to search in a query.
         seconds: Time limit for a query; 0 means no limit.

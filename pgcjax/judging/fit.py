@@ -71,9 +71,8 @@ def fit(
     Args:
         preferences: Judgments, as in `read_preferences`.
         model: A method of `strengths`, or `davidson`: `bt` with ties as answers.
-        by: Judgments fitted together: `query`: all aspects of a query; `aspect`: each
-            aspect separately, with its own reliabilities; `all`: all queries, with one
-            strength per document, by `bt`.
+        by: `query`: all aspects together; `aspect`: each separately, judges too; `all`:
+            each document has one strength over all queries, by `bt`.
         reliability: Whether to fit each judge's probability of having looked.
         remove: Effects to separate from strengths: `first`, the odds of preferring the
             document shown first, and `longer`, those of preferring one twice as long.
