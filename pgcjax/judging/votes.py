@@ -201,8 +201,7 @@ def collect(
         judges: Judges to count; None counts all.
         sides: `any`: A is the document whose id is first; `given`: the one shown first
             if known, else the one given first; both orders are two pairs.
-        bad: Whether to count judgments that a document is bad, by the preferences that
-            they imply.
+        bad: Whether judgments that a document is bad count, by implied preferences.
 
     Raises:
         UsageError: an unknown grouping, judge or side.
