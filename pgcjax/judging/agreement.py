@@ -33,16 +33,16 @@ class JudgeAgreement(Result):
 
     Attributes:
         kappa: Fleiss' kappa over all pairs with two votes or more; NaN if there are
-            none, or all votes say the same.
-        observed: Fleiss' P, of which kappa is made: the mean over pairs of documents of
-            the share of equal votes among two on the pair.
-        agreement: the share of equal votes among all two votes on a pair, which counts
-            pairs of many votes more.
-        pairs: pairs of documents with two votes or more.
-        votes: the votes on these pairs.
-        table: a row and a column for each option: how often one judge says the row's
-            and another the column's, each two votes from both sides.
-        judges: a row for each two judges with pairs in common: judge_a, judge_b, pairs,
+            none, or all votes are equal.
+        observed: Fleiss' P, from which kappa is computed: the mean over pairs of
+            documents of the share of equal votes among each two votes on the pair.
+        agreement: Share of equal votes among each two votes on a pair, which counts
+            pairs with many votes more.
+        pairs: Number of pairs of documents with two votes or more.
+        votes: Number of votes on these pairs.
+        table: A row and a column for each option: how often one judge takes the row's
+            option and another the column's; each two votes count from both sides.
+        judges: A row for each two judges with pairs in common: judge_a, judge_b, pairs,
             agree, agreement (share), kappa (Cohen's), jaccard.
     """
 
@@ -66,22 +66,24 @@ def judge_agreement(
     sides: str = "any",
     bad: bool = False,
 ) -> JudgeAgreement:
-    """Compute how far judges agree on pairs of documents.
+    """Compute how often judges agree on pairs of documents.
 
-    Each judge has one vote on a pair; a judgment that names no judge is a vote of its
-    own, and only in κ and the table, not in the table of judges. If sides mean nothing,
-    both κ count each pair both ways round, as which document is A is then no choice of
-    a judge.
+    Each judge has one vote on a pair. A judgment without a judge is a separate vote,
+    which counts in κ and the table, not in the table of judges. If sides mean nothing,
+    both κ count each pair in both orders, because judges did not choose which document
+    is A.
 
     Args:
-        preferences: as of `read_preferences`; strengths such as ±2 are options.
-        grouping: which options are one: `all` (none), `sign` (5 become 3, or 4
-            become 2), `strict` (2, ties left out), `tied` (a tie or not), or a name for
-            each preference.
-        judges: judges to count; None counts all.
-        sides: `any`: which document stands first means nothing; `given`: the first is
-            the one that judges were shown first, or left; a pair in both orders is two.
-        bad: whether judgments that a document is bad count, by what they imply.
+        preferences: Judgments, as in `read_preferences`; strengths such as ±2 are
+            options.
+        grouping: Options to merge: `all` (none), `sign` (5 become 3, or 4 become 2),
+            `strict` (2, ties left out), `tied` (a tie or not), or a name for each
+            preference.
+        judges: Judges to count; None counts all.
+        sides: `any`: the order of the two documents means nothing; `given`: the first
+            is the one shown first, or left, and a pair in both orders is two pairs.
+        bad: Whether to count judgments that a document is bad, by the preferences that
+            they imply.
 
     Source: Xie et al. 2020, 3.2; Carterette et al. 2008, 3.2, Tables 2 and 3.
 
@@ -111,7 +113,7 @@ def judge_agreement(
 
 
 def _by_judges(votes: Votes, sides: str) -> pd.DataFrame:
-    """Compare each two judges on the pairs that both have a vote on."""
+    """Compare each two judges on the pairs that both voted on."""
     named = votes.judge >= 0
     pair, judge, option = votes.pair[named], votes.judge[named], votes.option[named]
     rows = []
@@ -130,7 +132,7 @@ def share_ties(table: pd.DataFrame) -> pd.DataFrame:
     Preferences from grades can then be compared with judgments that allow no tie.
 
     Args:
-        table: as of `JudgeAgreement`, with the options A<B, A=B and A>B.
+        table: Table of `JudgeAgreement`, with the options A<B, A=B and A>B.
 
     Source: Carterette et al. 2008, 3.2, Table 2(b).
 
@@ -150,16 +152,16 @@ def compare_agreement(
 ) -> tuple[float, float]:
     """Test whether judges agree as often in one table as in another.
 
-    Pearson's χ² of agreed and disagreed in both tables, without Yates' correction. Two
-    votes count once, although a table shows them from both sides.
+    Pearson's χ² of agreements and disagreements in both tables, without Yates'
+    correction. Two votes count once, although a table counts them from both sides.
 
     Args:
-        first: counts as of `JudgeAgreement.table`.
-        second: counts of other judgments, for example those that grades imply.
+        first: Counts, as in `JudgeAgreement.table`.
+        second: Counts of other judgments, for example those that grades imply.
 
     Returns:
-        Statistic (one degree of freedom) and p-value; NaN if a table is empty, or there
-        is no disagreement, or no agreement, in either.
+        Statistic (one degree of freedom) and p-value; NaN if a table is empty, or
+        neither has a disagreement, or neither an agreement.
 
     Source: Carterette et al. 2008, 3.2, whose 143 counts two votes from both sides.
     """
@@ -178,14 +180,14 @@ class GradeAgreement(Result):
     """Agreement of judges of pairs with grades.
 
     Attributes:
-        table: a row for all votes, and one for each judge: judge, votes, agree,
+        table: A row for all votes, and one for each judge: judge, votes, agree,
             disagree, ties_grades, ties_votes (only these tie), ties_both, chi2, chi2_p,
             agree_p_exact (binomial, agree above one in two), kappa, jaccard, undefined
-            (what of these is NaN, and why).
-        contingency: counts for each row of the table: rows A, B, tie by grades, columns
+            (which of these are NaN, and why).
+        contingency: Counts for each row of the table: rows A, B, tie by grades, columns
             A, B, tie by votes.
-        options: a row for each option of a vote (as of grouping `all`), with how many
-            of them are on pairs whose grades prefer A, prefer B, or are equal.
+        options: A row for each option of a vote (as in grouping `all`): the number of
+            its votes on pairs whose grades prefer A, prefer B, or are equal.
     """
 
     contingency: dict[str, Int[np.ndarray, "3 3"]]
@@ -199,17 +201,17 @@ def grade_agreement(
     judges: Sequence[str] | None = None,
     sides: str = "any",
 ) -> GradeAgreement:
-    """Compare what judges prefer with what grades imply: the higher grade.
+    """Compare judges' preferences with grades, which prefer the higher one.
 
     χ² is Pearson's, of the 2×2 corner without ties and without Yates' correction. If
     sides mean nothing, χ² and κ take the mean of the table and of the table with A and
-    B changed; χ² is then (agree - disagree)² / (agree + disagree).
+    B exchanged; χ² is then (agree - disagree)² / (agree + disagree).
 
     Args:
-        preferences: as of `read_preferences`; a vote each, as of `judge_agreement`.
-        qrels: as of `read_qrels`; a pair with a document without a grade is left out.
-        judges: judges to count; None counts all.
-        sides: as of `judge_agreement`.
+        preferences: Judgments, as in `read_preferences`; votes as in `judge_agreement`.
+        qrels: Grades, as in `read_qrels`; pairs with an ungraded document are left out.
+        judges: Judges to count; None counts all.
+        sides: As in `judge_agreement`.
 
     Source: Carterette et al. 2008, 3.2; Luo 2021, 5.4.2.
 
@@ -263,7 +265,7 @@ def _findings(table: Int[np.ndarray, "3 3"], sides: str) -> dict[str, Any]:
     """Sum up a table of grades (rows) and votes (columns)."""
     counts = contingency.cell_counts(table, "grades", "votes")
     decided = counts["agree"] + counts["disagree"]
-    # The mean of both ways round, twice: kappa takes whole numbers.
+    # Twice the mean of both orders: kappa takes whole numbers.
     double = contingency.both_ways(table) if sides == "any" else 2 * table
     chi2, chi2_p = contingency.chi_square(double / 2)
     values = {"chi2": chi2, "chi2_p": chi2_p}
@@ -277,16 +279,16 @@ def _findings(table: Int[np.ndarray, "3 3"], sides: str) -> dict[str, Any]:
 def preferences_from_grades(grades: pd.DataFrame, bad: float | None = None) -> Any:
     """List the preferences that grades imply: of each two documents the higher grade.
 
-    With `judge_agreement`, they tell how far judges of single documents agree, to be
-    compared with judges of pairs.
+    `judge_agreement` of these measures how often judges of single documents agree, for
+    a comparison with judges of pairs.
 
     Args:
         grades: query_id, doc_id, relevance and, where several judged a document, judge.
-        bad: documents with this grade or less are bad, rather than compared.
+        bad: Largest grade of a bad document; bad documents are not compared.
 
     Returns:
         Canonical preferences: 1, -1, or 0 for a tie of grades; bad documents without
-        other_doc_id, as `judge_agreement` takes them with `bad=True`.
+        other_doc_id, which `judge_agreement` counts with `bad=True`.
 
     Source: Carterette et al. 2008, 3.2.
 

@@ -1,4 +1,4 @@
-"""Labels of several aspects of relevance, of documents alone and after another."""
+"""Labels of aspects of relevance, for documents alone and after another document."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, combinations
@@ -16,7 +16,7 @@ from pgcjax.later import stats
 
 ISOLATION, CONDITION = "isolation", "condition"
 _KEY = ["query_id", "doc_id", "previous_doc_id", "judge"]
-FEWEST = 10  # labels to predict overall grades from, and to test on
+FEWEST = 10  # labels needed to predict overall grades and to test predictions
 _NO_GRADE = ("", "N/A", "n/a", "NA")
 
 
@@ -24,10 +24,10 @@ def aspect_table(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame
     """Lay labels of aspects out, a row for each document as it was judged.
 
     Args:
-        labels: a row for each label: query_id, doc_id, aspect, grade (a number; empty
-            or `N/A` where the judge could say none), previous_doc_id (the document read
-            before; empty or no such column: in isolation) and, if known, judge.
-        overall: the aspect that says how good the document is on the whole.
+        labels: A row for each label: query_id, doc_id, aspect, grade (a number; empty
+            or `N/A` if the judge could not decide), previous_doc_id (the document read
+            before; empty or no column: in isolation) and, if known, judge.
+        overall: Aspect that grades the whole document.
 
     Returns:
         Grades by aspect, the overall one first; NaN where there is none. The index is
@@ -36,8 +36,8 @@ def aspect_table(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame
     Source: Golbus et al. 2014, 4.1.
 
     Raises:
-        DataError: a column is missing, a grade is no number, a label is there twice, or
-            there are no overall labels.
+        DataError: a column is missing, a grade is not a number, a label is repeated,
+            or there are no overall labels.
     """
     origin = Origin("labels")
     needed = ["query_id", "doc_id", "aspect", "grade"]
@@ -70,7 +70,7 @@ def aspect_table(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame
 
 
 def by_setting(wide: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Part labels in isolation from those in condition, after another document."""
+    """Separate labels in isolation from those in condition, after another document."""
     alone = wide.index.get_level_values("previous_doc_id") == ""
     return {ISOLATION: wide[alone], CONDITION: wide[~alone]}
 
@@ -79,8 +79,8 @@ def aspect_coverage(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFr
     """Compute how often judges grade an aspect of documents with an overall grade.
 
     Args:
-        labels: as of `aspect_table`.
-        overall: the aspect that grades the whole document.
+        labels: Labels, as in `aspect_table`.
+        overall: Aspect that grades the whole document.
 
     Returns:
         A row for each other aspect, and for `all` of them: aspect, isolation, condition
@@ -106,10 +106,10 @@ def aspect_distribution(
     """Compute how often each aspect has each grade, in isolation and in condition.
 
     Args:
-        labels: as of `aspect_table`.
-        overall: the aspect that grades the whole document.
-        complete: only documents with a grade of every aspect; else all with an overall
-            grade, each aspect where it has one.
+        labels: Labels, as in `aspect_table`.
+        overall: Aspect that grades the whole document.
+        complete: Whether to count only documents with a grade of every aspect; else
+            all with an overall grade, for each aspect those with its grade.
 
     Returns:
         A row for each aspect, setting and grade that occurs: aspect, setting
@@ -141,9 +141,9 @@ def grade_changes(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFram
     """Compute how often, and how far, a grade changes when another document came first.
 
     Args:
-        labels: as of `aspect_table`; a document that a judge (if named, the same)
-            graded in isolation and in condition, overall, counts once for each context.
-        overall: the aspect that grades the whole document.
+        labels: Labels, as in `aspect_table`; a document with overall grades in
+            isolation and in condition, by one judge if named, counts for each context.
+        overall: Aspect that grades the whole document.
 
     Returns:
         A row for each aspect and change: aspect, change (without sign), labels, lower
@@ -168,12 +168,12 @@ def aspect_correlation(
     """Correlate aspects, each with each other, by Spearman.
 
     Args:
-        labels: as of `aspect_table`.
-        overall: the aspect that grades the whole document.
+        labels: Labels, as in `aspect_table`.
+        overall: Aspect that grades the whole document.
         of: `grades`: over documents with a grade of every aspect, in isolation and in
-            condition, there also with the overall grade in isolation; `changes`: of
-            grade from isolation to condition, over documents that have both of both
-            aspects.
+            condition, there also with the overall grade in isolation; `changes` of
+            grades from isolation to condition, over documents with both grades for
+            both aspects.
 
     Returns:
         A row for each setting and two aspects: setting (`isolation`, `condition`,
@@ -219,16 +219,16 @@ def aspect_prediction(
     """Predict overall grades from aspects, by multinomial logistic regression.
 
     The regression learns from a random part of the labels and is tested on the rest.
-    Grades are categories, and no grade (N/A) is one of them, of aspects and overall
-    alike; so all labels count. The penalty is scikit-learn's (L2, C = 1).
+    Grades are categories, and no grade (N/A) is one of them, for aspects and overall
+    alike, so all labels count. The penalty is scikit-learn's (L2, C = 1).
 
     Args:
-        labels: as of `aspect_table`.
-        overall: the aspect to predict.
-        aspects: the sets to predict from; all together, and each alone, if None.
-        test_share: share of the labels to test on.
-        splits: random splits to average over; the paper makes one.
-        seed: seed of the splits, which are the same for all sets.
+        labels: Labels, as in `aspect_table`.
+        overall: Aspect to predict.
+        aspects: Sets to predict from; None takes all together, and each alone.
+        test_share: Share of the labels to test on.
+        splits: Number of random splits to average over; the paper makes one.
+        seed: Seed of the splits, which are the same for all sets.
 
     Returns:
         A row for each setting (`isolation`, `condition`) and set: setting, aspects
@@ -277,7 +277,7 @@ def _accuracies(
     splits: int,
     seed: int,
 ) -> Iterator[tuple[Any, ...]]:
-    """Compute how often each set of aspects predicts the overall grade of labels."""
+    """Compute the accuracy of each set of aspects in predicting the overall grade."""
     truth = _categories(table[overall])
     n, random = len(table), np.random.default_rng(seed)
     tested = min(max(round(n * test_share), 1), n - 1)

@@ -1,7 +1,7 @@
 """An audit of judges by their votes: statistics, each with a verdict in words.
 
 A probe is a function of the votes of one judge, or of all; `_Judges` compares each
-with the others.
+judge with the others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,12 +62,12 @@ class Audit(Result):
     """Statistics of judges by their votes.
 
     Attributes:
-        table: a row for each judge and probe, and for each pair at odds: judge, probe,
-            of, estimate, low, high (of the 95 % interval), count (what it is made of)
-            and verdict.
-        at_odds: the pairs on which a judge contradicts most of the others: judge,
-            query_id, aspect, doc_id (that the judge prefers), other_doc_id, others
-            (votes of the others) and against (those that say the opposite).
+        table: A row for each judge and probe, and for each pair at odds: judge, probe,
+            of, estimate, low, high (95 % interval), count (of votes, pairs or triples
+            used) and verdict.
+        at_odds: Pairs on which a judge contradicts most of the others: judge,
+            query_id, aspect, doc_id (which the judge prefers), other_doc_id, others
+            (votes of the others) and against (their votes for the other document).
     """
 
     at_odds: pd.DataFrame
@@ -86,27 +86,27 @@ def audit(
 ) -> Audit:
     """Audit judges: consistency, effects of place and length, and agreement.
 
-    Probes, for all judges together and each of several: `swap` (double votes that
-    agree), `first` and `longer` (odds of preferring what was shown first, and what is
-    twice as long, in one logistic model), `ties`, `refusals`, `repeats` (answered
-    alike), `cycles` (of three documents, less what a Bradley-Terry judge would make),
-    `agreement` (kappa with the majority of the others, of people, and with each
-    other), `drift` (odds of agreeing with the others, last to first vote), `covariate`
-    (odds that each adds), `self_preference` (that a judge adds to its own family's).
+    Probes, for all judges together and, if there are several, for each: `swap` (double
+    votes that agree), `first` and `longer` (odds of preferring the document shown
+    first, and one twice as long, in one logistic model), `ties`, `refusals`, `repeats`
+    (equal answers), `cycles` (of three documents, against a Bradley-Terry judge),
+    `agreement` (kappa with the majority of the others, of people, and each judge),
+    `drift` (odds of agreeing with the others, last to first vote), `covariate` (odds
+    that each adds), `self_preference` (odds that a judge adds to its own family).
 
     Args:
-        preferences: as of `read_preferences`.
-        lengths: of documents, by id; or a table of doc_id, length and, perhaps,
-            query_id. None takes the columns length and other_length.
-        covariates: as of `fit`.
-        families: of judges and documents, by name; by default each is one of its own.
-        people: judges who are people.
-        judges: judges to audit; None audits all.
-        most: largest number of pairs at odds to list for each judge.
-        progress: called with `("auditing", done, total)` after each judge.
+        preferences: Judgments, as in `read_preferences`.
+        lengths: Lengths of documents by id; or a table with doc_id, length and
+            optionally query_id. None takes the columns length and other_length.
+        covariates: Covariates, as in `fit`.
+        families: Families of judges and documents, by name; by default all differ.
+        people: Judges who are people.
+        judges: Judges to audit; None audits all.
+        most: Largest number of pairs at odds to list for each judge.
+        progress: Called with `("auditing", done, total)` after each judge.
 
     Raises:
-        UsageError: an unknown judge, or covariate. DataError: a row is malformed.
+        UsageError: an unknown judge or covariate. DataError: a row is malformed.
     """
     table, refused = _compared(preferences, covariates)
     votes, double = votes_by_pair(table, lengths), double_votes(table)
@@ -138,7 +138,7 @@ def audit(
 def _compared(
     preferences: Any, covariates: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Read judgments of two documents, and how often each judge gave no answer."""
+    """Read judgments of two documents, and count the votes without an answer."""
     with reading_covariates(covariates):
         table = read_judgments(preferences)
     both = table[table["other_doc_id"].notna()].reset_index(drop=True)
@@ -154,7 +154,7 @@ def _refuse_unknown(judges: set[str], named: list[str]) -> None:
 
 
 def votes_by_pair(table: pd.DataFrame, lengths: Any) -> pd.DataFrame:
-    """Lay votes out by pair, signs and all that sways for its low document."""
+    """Lay out votes by pair, with signs and covariates towards the low document."""
     doc, other = (table[c].to_numpy(object) for c in ("doc_id", "other_doc_id"))
     turned = np.where(doc > other, -1.0, 1.0)
     name = {c: table[c].fillna("") if c in table else "" for c in ("judge", "aspect")}
@@ -177,12 +177,12 @@ def votes_by_pair(table: pd.DataFrame, lengths: Any) -> pd.DataFrame:
 def _alone(
     votes: pd.DataFrame, double: pd.DataFrame, refused: int
 ) -> Iterator[Finding]:
-    """Test a judge, or all together, by their own votes alone.
+    """Test a judge, or all together, without a comparison with other judges.
 
     Args:
-        votes: of the judge, as of `votes_by_pair`.
-        double: of the judge, as of `double_votes`.
-        refused: how often the judge gave no answer.
+        votes: Votes of the judge, as from `votes_by_pair`.
+        double: Double votes of the judge, as from `double_votes`.
+        refused: Number of votes of the judge without an answer.
     """
     yield _swap(votes, double)
     yield first_odds(votes)
@@ -190,7 +190,7 @@ def _alone(
     item, n = votes["item"].to_numpy(), len(votes)
     ties = np.bincount(item, votes["sign"] == 0)
     yield share_of("ties", ties, np.bincount(item) * 1.0, mostly("ties"), "votes")
-    # One row is all that is known of refusals: each is alone.
+    # A refusal has one row and no cluster, so each is taken as independent.
     answered = np.r_[np.zeros(n), np.ones(refused)]
     words = mostly("refusals")
     yield share_of("refusals", answered, np.ones(n + refused), words, "votes")
@@ -218,7 +218,7 @@ def _swap(votes: pd.DataFrame, double: pd.DataFrame) -> Finding:
 
 
 def _showings(votes: pd.DataFrame) -> pd.DataFrame:
-    """Match a judge's k-th answers on a pair in either order: the signs of both."""
+    """Match a judge's k-th answers on a pair in both orders, and return their signs."""
     votes = votes[votes["first"].notna()]
     votes = votes.assign(k=votes.groupby(["stratum", "first"]).cumcount())
     both = votes.pivot(index=["stratum", "k"], columns="first", values="sign")
@@ -226,7 +226,7 @@ def _showings(votes: pd.DataFrame) -> pd.DataFrame:
 
 
 def first_odds(votes: pd.DataFrame) -> Finding:
-    """Return the odds of preferring what stands first, by pairs in both orders."""
+    """Return the odds of preferring the first document, by pairs in both orders."""
     if votes["first"].isna().all():
         return not_asked("first", 0, _NO_FIRST)
     columns = (votes[c].to_numpy() for c in ("stratum", "first", "sign"))
@@ -244,10 +244,10 @@ def first_odds(votes: pd.DataFrame) -> Finding:
 
 
 def length_odds(votes: pd.DataFrame) -> Finding:
-    """Return the odds of preferring what is twice as long.
+    """Return the odds of preferring a document twice as long.
 
     Args:
-        votes: query_id, low, high, sign, first and longer, of each.
+        votes: A row for each vote: query_id, low, high, sign, first and longer.
     """
     votes = votes[votes["sign"] != 0]
     n, length, first = len(votes), votes["longer"].to_numpy(), votes["first"].to_numpy()
@@ -261,7 +261,7 @@ def length_odds(votes: pd.DataFrame) -> Finding:
     columns = [length]
     if not np.isnan(first).any() and first.any():
         columns.append(first)
-    # Of each pair the low document wins or not: neither needs a constant.
+    # Signs refer to the low document, an arbitrary choice: no constant is needed.
     won = (votes["sign"].to_numpy() + 1) / 2
     cluster = pd.factorize(votes["query_id"])[0]
     if cluster.max() + 1 < FEWEST_QUERIES:
@@ -281,7 +281,7 @@ def length_odds(votes: pd.DataFrame) -> Finding:
 def _odds_of(
     probe: str, fit: LogisticFit, column: int, n: int, words: tuple[str, str]
 ) -> Finding:
-    """Return the odds that a column of a model makes, and whether they are large."""
+    """Return the odds from a column of a model, and whether they are large."""
     beta, error = fit.beta[column], fit.error[column]
     ends = np.clip([beta, beta - fit.z * error, beta + fit.z * error], -700, 700)
     odds, low, high = map(exp, ends.tolist())
@@ -289,7 +289,7 @@ def _odds_of(
 
 
 def _repeats(votes: pd.DataFrame) -> Finding:
-    """Return the share of two equal answers to one question among all two answers."""
+    """Return the share of equal answers among all two answers to one question."""
     question = ["judge", "item", "shown"]
     answers = votes.assign(shown=votes["first"].fillna(0.0))
     answers = answers.groupby([*question, "sign"]).size()
@@ -328,7 +328,7 @@ class _Judges:
         return np.bincount(cell, minlength=3 * len(self._pairs)).reshape(-1, 3)
 
     def compare(self, judge: str) -> Iterator[Finding]:
-        """Measure agreement with the others, with people, with each, and its drift."""
+        """Measure agreement with others, with people, with each judge, and drift."""
         said = self._said[judge]
         others = self._others(said, self._counts)
         yield self._with("the others", said, others)
@@ -346,7 +346,7 @@ class _Judges:
     def _others(
         self, said: pd.DataFrame, counts: Int64[np.ndarray, "items 3"]
     ) -> Int64[np.ndarray, "pairs 3"]:
-        """Count what others say of the pairs of a judge, who is among them."""
+        """Count the votes of the other judges on a judge's pairs, and find them."""
         others = counts[said["item"]]
         others[np.arange(len(said)), said["place"]] -= 1
         return others
@@ -363,7 +363,7 @@ class _Judges:
         rows, total = np.arange(len(said)), others.sum(axis=1)
         against = others[rows, np.where(place == 0, 1, 0)]
         lead = against - others[rows, np.where(place == 0, 0, 1)]
-        # Of one other alone, agreement says it all.
+        # With a single other judge, the probe of agreement suffices.
         contested = np.flatnonzero((place < 2) & (total > 1) & (2 * against > total))
         item = said["item"].to_numpy()
         worst_first = np.lexsort((item[contested], -lead[contested]))
@@ -379,7 +379,7 @@ class _Judges:
 
 
 def _majority(counts: Int64[np.ndarray, "pairs 3"]) -> Int64[np.ndarray, " pairs"]:
-    """Return what most say of each pair, by place; neither, if two are as many."""
+    """Return the most frequent option of each pair by place; a tie if two are equal."""
     most, clear = most_frequent(counts)
     return np.where(clear, most, 2)
 
@@ -408,7 +408,7 @@ def _drift(said: pd.DataFrame, others: np.ndarray) -> Finding:
 
 
 def _contradicted(row: Any) -> Finding:
-    """Count how many of the others say the opposite of a pair at odds."""
+    """Count how many of the other judges contradict the judge on a pair at odds."""
     aspect = f", {row.aspect}" if row.aspect else ""
     of = f"{row.query_id}{aspect}: {row.doc_id} > {row.other_doc_id}"
     share, verdict = row.against / row.others, f"{row.against} of {row.others} disagree"
@@ -421,13 +421,13 @@ def agreement(
     table: Int64[np.ndarray, "3 3"],
     clusters: Int64[np.ndarray, "clusters 3 3"] | None = None,
 ) -> Finding:
-    """Measure agreement beyond chance; which document is which means nothing.
+    """Measure agreement beyond chance, whichever document of a pair is first.
 
     Args:
-        of: with whom.
-        table: how often the judge says the row's, and the other the column's.
-        clusters: the same of pairs that go together, such as those of a query; by
-            default each pair is by itself.
+        of: Name of the other side.
+        table: Votes with the row's option by the judge and the column's by the other.
+        clusters: Tables of dependent pairs, such as those of a query; by default each
+            pair is a cluster.
 
     Source: Cohen 1960; the standard error by leaving out each cluster (jackknife), on
     the scale of log(1 - κ).
@@ -439,7 +439,7 @@ def agreement(
     value = kappa(both_ways(table))
     if isnan(value):
         return not_asked("agreement", n, "both always give one and the same answer", of)
-    if clusters is None:  # pairs of one cell move it alike
+    if clusters is None:  # leaving out any pair of one cell has the same effect
         cells, left_out = table.ravel(), np.eye(9, dtype=np.int64).reshape(9, 3, 3)
     else:
         cells, left_out = np.ones(len(clusters), np.int64), clusters
@@ -451,7 +451,7 @@ def agreement(
     error = sqrt((size - 1) / size * float(cells @ (without - mean) ** 2))
     z = Z if clusters is None else float(stats.t.isf(0.025, max(1, size - 1)))
     if value < 1:
-        # Of what lacks of 1 the logarithm is nearer to normal.
+        # The logarithm of 1 - kappa is closer to normal.
         ratio = exp(z * error / (1 - value))
         low, high = 1 - (1 - value) * ratio, 1 - (1 - value) / ratio
     else:

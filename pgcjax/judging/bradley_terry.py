@@ -16,16 +16,16 @@ from pgcjax.judging.covariates import Covariates, check_collinear
 CLUSTERS = 20
 """Queries from which errors and ranks hold: see docs/judging-evidence.md."""
 
-_FEW = 50  # clusters below which errors are of the jackknife: others are too small
+_FEW = 50  # clusters below which errors use the jackknife: others are too small
 _STEPS = 100  # of Newton's method, which needs about ten
 _NEAR = 1e-10
-_ENDLESS = 20.0  # log-odds of what tells all votes
-_BLOCK = 2**12  # votes at once: BLAS takes more cores for more, and waits for them
+_ENDLESS = 20.0  # log-odds of a covariate that predicts all votes
+_BLOCK = 2**12  # votes in a block: with more, BLAS starts and awaits more cores
 _SHARPNESS = 1.0  # precision of the normal prior of the logarithms of discriminations
 
 
 class ComparedVotes(NamedTuple):
-    """Votes on documents by number; `won` is the share that the first one has."""
+    """Votes on documents by number; `won` is the first document's share of a vote."""
 
     names: list[str]
     first: Int[np.ndarray, " votes"]
@@ -36,11 +36,11 @@ class ComparedVotes(NamedTuple):
 
     @property
     def clusters(self) -> Int[np.ndarray, " votes"]:
-        """Number the votes that may go together: by query; of a single one, each."""
+        """Number clusters of votes: queries; with a single query, each vote is one."""
         return self.query if self.query.max() else np.arange(len(self.won))
 
     def wins(self) -> Float64[np.ndarray, "n n"]:
-        """Count how often each document won over each other one, a tie half."""
+        """Count the wins of each document over each other one; a tie counts half."""
         n = len(self.names)
         pair = self.first * n + self.second, self.second * n + self.first
         wins = np.bincount(pair[0], self.weight * self.won, n * n)
@@ -52,7 +52,7 @@ def compared_votes(table: pd.DataFrame) -> ComparedVotes:
     """Number the documents of judgments, each of which compares two.
 
     Raises:
-        DataError: nothing is compared.
+        DataError: no judgment compares two documents.
     """
     if table.empty:
         raise DataError("no judgment compares two documents", where="preferences")
@@ -71,13 +71,13 @@ class StrengthFit(NamedTuple):
     """The most likely parameters: of documents, covariates and groups, in this order.
 
     Attributes:
-        strength: log-odds of documents.
-        beta: log-odds that a unit of each covariate adds.
-        sharpness: logarithm of the discrimination of each group but the first, whose
+        strength: Log-odds of documents.
+        beta: Log-odds that a unit of each covariate adds.
+        sharpness: Logarithm of the discrimination of each group but the first, whose
             discrimination is 1.
-        covariance: of all parameters, robust to votes of one cluster that go together.
-        converged: whether there is a maximum: there is none where a covariate tells
-            all votes.
+        covariance: Covariance of all parameters, robust to dependence in clusters.
+        converged: Whether there is a maximum: a covariate that predicts all votes has
+            none.
     """
 
     strength: Float64[np.ndarray, " n"]
@@ -104,20 +104,20 @@ def fit_strengths(
     """Fit Bradley-Terry strengths and covariates: logit P = d (s_a - s_b) + x β.
 
     Args:
-        votes: what won over what; ties are half a vote.
-        prior: standard deviation of the normal prior of strengths; infinite: none.
-            Covariates have none.
-        covariates: x of each vote, towards its first document; 0 if not known.
-        group: of the votes of which discriminations d differ, such as judges; their
-            logarithms have a standard normal prior.
-        errors: whether to compute the covariance; else it is NaN.
+        votes: Votes; a tie is half a vote for each document.
+        prior: Standard deviation of the normal prior of strengths; infinity means no
+            prior. Covariates have none.
+        covariates: x of each vote, towards its first document; 0 if unknown.
+        group: Group, such as a judge, of each vote: discriminations d differ by group;
+            their logarithms have a standard normal prior.
+        errors: Whether to compute the covariance; else it is NaN.
 
     Source: Bradley and Terry 1952; errors clustered by query (Liang and Zeger 1986),
-    m / (m - 1) times for m clusters; of fewer than 50 the jackknife, in one step
+    m / (m - 1) times for m clusters; for fewer than 50 the jackknife, in one step
     (Bell and McCaffrey 2002).
 
     Raises:
-        UsageError: a covariate cannot be told from others, or from strengths.
+        UsageError: strengths and other covariates determine a covariate.
     """
     model = _Likelihood(votes, covariates and covariates.known, group)
     n, k = len(votes.names), model.x.shape[1]
@@ -169,7 +169,7 @@ class _Likelihood:
         self.keep(np.argsort(pair, kind="stable"))
 
     def keep(self, rows: np.ndarray) -> None:
-        """Keep some votes, those of a pair together."""
+        """Keep some votes, sorted by pair."""
         for name in ("first", "second", "won", "weight", "cluster", "x", "group"):
             setattr(self, name, getattr(self, name)[rows])
         pair = self.first * self.documents + self.second
@@ -177,12 +177,12 @@ class _Likelihood:
         self.starts, self.number = np.flatnonzero(new), np.cumsum(new) - 1
 
     def rows(self, at: np.ndarray, some: slice) -> tuple[np.ndarray, ...]:
-        """Return what derivatives of some votes are made of.
+        """Return the parts of the derivatives of some votes.
 
         Returns:
-            The share won less what is expected, times the weight; the weight of the
-            vote in the curvature; the discrimination, by which strengths count; and
-            covariates, with what depends on the other discriminations.
+            The share won minus its expectation, times the weight; the weight of the
+            vote in the curvature; the discrimination, which multiplies strengths; and
+            covariates, with columns for the other discriminations.
         """
         strength, beta, sharpness = np.split(
             at, [self.documents, len(at) - self.groups]
@@ -234,7 +234,7 @@ class _Likelihood:
     def left_out(
         self, at: np.ndarray, precision: np.ndarray
     ) -> Float64[np.ndarray, "clusters parameters"]:
-        """Return how far parameters move, in one step, without each of the clusters."""
+        """Return the one-step change of parameters without each of the clusters."""
         _, total = self.derivatives(at)
         moves = []
         for cluster in range(int(self.cluster.max()) + 1):
@@ -246,7 +246,7 @@ class _Likelihood:
         return np.array(moves) - np.mean(moves, axis=0)
 
     def spread(self, at: np.ndarray) -> Float64[np.ndarray, "parameters parameters"]:
-        """Return how far slopes spread: their products, added up over clusters."""
+        """Return the spread of slopes: their products, summed over clusters."""
         left, _, scale, dense = self.rows(at, slice(None))
         cluster, scaled = self.cluster, left * scale
         clusters, rows = int(cluster.max()) + 1, np.arange(self.count)

@@ -1,6 +1,6 @@
-"""Comparisons of documents in pairs: how often each was preferred, and what links them.
+"""Comparisons of documents in pairs: counts of preferences, and sets that they link.
 
-Counts are whole numbers, so that their sums depend on no order.
+Counts are whole numbers, so their sums do not depend on the order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,25 +28,25 @@ from pgcjax.judging.covariates import (
 class Comparisons:
     """Counts of preferences between documents, by pair; rows ascend.
 
-    Where judges, or what sways them, are told apart, a row is of one judge and of one
-    way to show the pair.
+    Where judges, or effects that sway them, are separated, a row is one judge's votes
+    on one way to show the pair.
 
     Attributes:
-        items: query_id, doc_id and, of each aspect apart, aspect; ascending.
-        linked: number of the set of items that comparisons link, of each item; from 0,
-            by the first item of each.
-        both_ways: likewise, of items that are linked by wins both ways [Ford 1957].
-        group: number of the aspect of each item, where aspects are told apart, or 0.
-        first: item of each row.
-        second: the other one, of a higher number.
-        won: how often the first was preferred, in votes of 1 / `unit`.
-        lost: how often the second was.
-        tied: how often neither was.
-        unit: what one vote counts.
-        judges: group and name, ascending; "" of votes that name none.
-        judge: whose each row is.
-        sways: what may sway judges, as of `covariates_of`.
-        swayed: towards the first, a column each.
+        items: query_id, doc_id and, if aspects are separated, aspect; ascending.
+        linked: Number of the set that comparisons link, for each item; from 0, in the
+            order of first items.
+        both_ways: Number of the set that wins link both ways, likewise [Ford 1957].
+        group: Number of the aspect of each item if aspects are separated, or 0.
+        first: Number of the first item of each row.
+        second: Number of the second item, which is higher.
+        won: Votes for the first item, in units of 1 / `unit`.
+        lost: Votes for the second item, in the same units.
+        tied: Votes for neither, in the same units.
+        unit: Count of one vote.
+        judges: Group and name, ascending; "" for votes without a judge.
+        judge: Number of the judge of each row.
+        sways: Effects that may sway judges, as from `covariates_of`.
+        swayed: Values of these effects towards the first item, a column each.
     """
 
     items: pd.DataFrame
@@ -66,11 +66,11 @@ class Comparisons:
 
     @property
     def groups(self) -> int:
-        """Count groups, of each of which judges and sway are its own."""
+        """Count groups, each of which has separate judges and effects."""
         return int(self.group.max()) + 1
 
     def wins(self) -> tuple[Float64[np.ndarray, " rows"], ...]:
-        """Return votes for the first and second of each pair, a tie half for each."""
+        """Return votes for the first and second of each pair, half of each tie."""
         half = 2 * self.unit  # exact: whole numbers below 2^53 over a power of 2
         sides = self.won, self.lost
         return tuple((2 * side + self.tied) / half for side in sides)
@@ -88,21 +88,21 @@ def compared(
 ) -> Comparisons:
     """Count comparisons of documents by query.
 
-    A probability p counts p for its document and 1 - p for the other; a weight, as many
-    votes. Judgments that a document is bad compare no two, and are left out.
+    A probability p counts p for its document and 1 - p for the other; a weight counts
+    as many votes. Judgments that a document is bad compare no two, and are left out.
 
     Args:
-        preferences: as of `read_preferences`.
-        aspects: whether each aspect of a query is a set of its own.
-        judges: whether judges are told apart.
-        sway: what may sway them, as of `covariates_of`.
-        lengths: likewise.
-        families: likewise.
-        unit: what a vote counts where weights or probabilities are fractions.
+        preferences: Judgments, as in `read_preferences`.
+        aspects: Whether each aspect of a query is a separate set.
+        judges: Whether to separate judges.
+        sway: Effects that may sway judges, as in `covariates_of`.
+        lengths: As in `covariates_of`.
+        families: As in `covariates_of`.
+        unit: Count of one vote if weights or probabilities are fractions.
 
     Raises:
         DataError: a row is malformed, or none compares two documents.
-        UsageError: no judge is named, or something that may sway is not to be had.
+        UsageError: no judge is named, or votes lack an effect that may sway judges.
     """
     with reading_covariates(sway):
         table = read_preferences(preferences)

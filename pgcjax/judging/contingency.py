@@ -24,10 +24,10 @@ def contingency(
     second: Preferences,
     weight: Real[np.ndarray, " pairs"] | None = None,
 ) -> Int64[np.ndarray, "3 3"]:
-    """Count pairs by what two sources prefer, as Luo 2021, Figure 5.6.
+    """Count pairs by the preferences of two sources, as in Luo 2021, Figure 5.6.
 
     The first source has the rows, the second the columns, in the order A, B, tie. A
-    pair counts once, or as often as its weight says, which is a whole number.
+    pair counts once, or as often as its weight, a whole number.
     """
     cell = 3 * PLACE[first] + PLACE[second]
     return np.bincount(cell, weight, 9).astype(np.int64).reshape(3, 3)
@@ -42,8 +42,8 @@ def tables_of_two(
     """Count what each two judges say of the pairs that both have a vote on.
 
     Yields:
-        Two judges, the lower number first, ascending; and how often the one says the
-        row's option and the other the column's.
+        Two judges, the lower number first, ascending; and the number of pairs with the
+        row's option by the first and the column's by the second.
     """
     votes = pd.DataFrame({"pair": pair, "judge": judge, "option": option})
     met = votes.merge(votes, on="pair", suffixes=("_a", "_b"))
@@ -96,7 +96,7 @@ def chi_square(table: Real[np.ndarray, "rows columns"]) -> tuple[float, float]:
     Pearson's chi-squared of the 2×2 corner without ties, without Yates' correction.
 
     Args:
-        table: counts, 3×3 or the corner itself.
+        table: Counts, 3×3 or the corner itself.
 
     Returns:
         Statistic (one degree of freedom) and p-value; NaN if a row or a column of the
@@ -131,21 +131,21 @@ def kappa(table: Int[np.ndarray, "options options"]) -> float:
     """Measure agreement beyond chance, (p_o - p_e) / (1 - p_e).
 
     Returns:
-        -1 to 1; NaN if both sources always say one and the same, or there are no pairs.
+        -1 to 1; NaN if both sources always take one option, or there are no pairs.
 
     Source: Cohen 1960; Golbus et al. 2014, 5.2.2.
     """
     n = table.sum()
     agreed, chance = np.trace(table) * n, table.sum(axis=0) @ table.sum(axis=1)
-    # In whole numbers, n² times each: certain agreement by chance is then exact.
+    # In whole numbers, multiplied by n²: certain agreement by chance is then exact.
     return float((agreed - chance) / (n * n - chance)) if n * n > chance else nan
 
 
 def jaccard(table: Int[np.ndarray, "options options"]) -> float:
     """Compute the share of agreement in all preferences of either source.
 
-    A source is the set of its (pair, preference), ties being preferences too; so of
-    n pairs with m equal preferences it is m / (2 n - m).
+    A source is the set of its (pair, preference), ties being preferences, too. For
+    n pairs with m equal preferences, the share is m / (2 n - m).
 
     Returns:
         0 to 1; NaN if there are no pairs.
@@ -165,10 +165,10 @@ def fleiss_kappa(counts: np.ndarray) -> float:
     votes do not count; items may differ in the number of votes.
 
     Args:
-        counts: how many votes each item has of each option [items, options].
+        counts: Number of votes of each item for each option [items, options].
 
     Returns:
-        At most 1; NaN if no item counts, or all votes say the same.
+        At most 1; NaN if no item counts, or all votes are equal.
 
     Source: Fleiss 1971, equations 3-7; Xie et al. 2020, 3.2.
     """
@@ -182,7 +182,7 @@ def fleiss_kappa(counts: np.ndarray) -> float:
 
 
 def observed_agreement(counts: np.ndarray) -> float:
-    """Compute Fleiss' P, of counts as of `fleiss_kappa`; NaN if no item counts."""
+    """Compute Fleiss' P from counts as in `fleiss_kappa`; NaN if no item counts."""
     counts = np.asarray(counts, np.float64)
     n = counts.sum(axis=1)
     counts, n = counts[n > 1], n[n > 1]

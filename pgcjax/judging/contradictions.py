@@ -24,14 +24,14 @@ class Contradictions(Result):
     """Contradictions between the judgments of each query.
 
     Attributes:
-        table: a row for each query: query_id, documents, judgments (ties aside),
-            minimum (those that every order of the documents contradicts, at least),
+        table: A row for each query: query_id, documents, judgments (without ties),
+            minimum (judgments that any order of the documents contradicts at least),
             greedy (those that the peel's order contradicts, without a run), excess
             (of greedy over minimum) and proven (whether no order contradicts fewer
             than minimum; else minimum is a lower bound, and may be too low).
-        contradicted: a row for each preference that all orders contradict that
-            contradict fewest: query_id, doc_id (preferred to), other_doc_id, and
-            judgments (how many say so).
+        contradicted: A row for each preference that all optimal orders contradict:
+            query_id, doc_id (preferred to), other_doc_id, and judgments (their
+            number). Optimal orders contradict the fewest judgments.
     """
 
     contradicted: pd.DataFrame
@@ -46,15 +46,15 @@ def contradictions(
 ) -> Contradictions:
     """Count the judgments that no order of the documents can follow, and name them.
 
-    Judgments with cycles, and those that say the opposite of others, cannot all be
-    followed. What every order contradicts that contradicts fewest is where to look for
-    mistakes: of judges, or of documents.
+    No order follows all judgments if they form cycles or contradict each other. Look
+    for mistakes, of judges or in documents, among the judgments that all optimal
+    orders contradict.
 
     Args:
-        preferences: as of `read_preferences`; ties and bad documents play no part.
-        judges: who counts; all if None.
-        states: most sets of documents to look at in a query.
-        seconds: most time for a query; 0 for any.
+        preferences: As in `read_preferences`; ties and bad documents are ignored.
+        judges: Judges to count; None counts all.
+        states: Largest number of sets of documents to search in a query.
+        seconds: Time limit for a query; 0 means no limit.
 
     Raises:
         UsageError: an unknown judge. DataError: a row is malformed.
@@ -100,7 +100,7 @@ def contradictions(
 
 
 def _contradicted_by_peel(counts: np.ndarray) -> int:
-    """Count what the peel's order contradicts, of documents that no run retrieved."""
+    """Count judgments that contradict the peel's order, without a run."""
     pairs = np.argwhere(counts)
     names = [f"{vertex:09}" for vertex in range(len(counts))]
     edges = [(names[u], names[v]) for u, v in pairs for _ in range(counts[u, v])]

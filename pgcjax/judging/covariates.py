@@ -15,9 +15,9 @@ from pgcjax.io.schema import lenient_numbers
 from pgcjax.judging.choices import SELF, SWAYS
 
 _FAMILY, _JUDGES = "family", "judge_family"
-_MOST = 20  # categories
-_FLAT = 1e-8  # of a covariate's squares: what others do not explain, if it is rounding
-_FAINT = 1e-4  # weight of a covariate that is no part of a collinear one
+_MOST = 20  # most categories
+_FLAT = 1e-8  # share of a covariate's squares; a smaller unexplained one is rounding
+_FAINT = 1e-4  # smallest weight of a covariate that is part of a collinear one
 
 _NO_LENGTHS = (
     "lengths are unknown: give lengths (--lengths FILE), or columns length and "
@@ -34,10 +34,11 @@ class Covariates(NamedTuple):
     """Covariates that may sway judges, of each vote; NaN where unknown.
 
     Attributes:
-        names: of columns; a category is `style=table`.
-        towards: the document of each row and away from the other, a column each.
-        unit: what 1 is, in the column's own terms: a standard deviation of differences
-            of numbers.
+        names: Names of the columns; a category is `style=table`.
+        towards: Values towards the document of each row and away from the other, a
+            column each.
+        unit: Size of 1 in the column's units: a standard deviation of differences of
+            numbers.
     """
 
     names: tuple[str, ...]
@@ -46,13 +47,13 @@ class Covariates(NamedTuple):
 
     @property
     def known(self) -> Float64[np.ndarray, "votes k"]:
-        """Return them with 0, which sways none, where they are not known."""
+        """Return the values, with 0, which has no effect, for unknown ones."""
         return np.nan_to_num(self.towards) + 0.0  # and no negative zero
 
 
 @contextmanager
 def reading_covariates(names: Sequence[str]) -> Iterator[None]:
-    """Read the columns of covariates with votes inside of the block."""
+    """Read the columns of covariates with the votes, inside a with block."""
     columns = [name for name in names if name not in (*SWAYS, SELF)]
     if SELF in names:
         columns += [_FAMILY, _JUDGES]
@@ -70,19 +71,19 @@ def covariates_of(
     """Return covariates of votes, as differences between the two documents.
 
     Args:
-        table: canonical preferences, each of two documents, with the columns NAME and
+        table: Canonical preferences between two documents, with the columns NAME and
             other_NAME of each covariate. Numbers are divided by the standard deviation
-            of their differences; of categories, all but the most frequent one are
+            of their differences; categories, except the most frequent one, become
             indicators.
-        names: `first`: 1 for what was shown first; `longer`: the logarithm to base 2 of
-            the ratio of lengths; `self_preference`: 1 for a document of the judge's
-            family; or those of columns.
-        lengths: as of `read_lengths`; None: columns length and other_length.
-        families: of judges and documents, by their names; else columns family,
-            other_family and judge_family; else each is a family of its own.
+        names: `first`: 1 for the document shown first; `longer`: the logarithm to base
+            2 of the ratio of lengths; `self_preference`: 1 for a document of the
+            judge's family; or names of columns.
+        lengths: As in `read_lengths`; None takes the columns length and other_length.
+        families: Families of judges and documents, by name; else columns family,
+            other_family and judge_family; else all families differ.
 
     Raises:
-        UsageError: votes do not have a covariate, or all have the same on both sides.
+        UsageError: votes lack a covariate, or it is equal on both sides everywhere.
     """
     columns: dict[str, np.ndarray] = {}
     units: list[float] = []
@@ -188,11 +189,11 @@ def check_collinear(names: Sequence[str], products: Float64[np.ndarray, "p p"]) 
     """Refuse a covariate that strengths and the covariates before it determine.
 
     Args:
-        names: of covariates, which are the last columns.
-        products: of columns with each other, those of documents first.
+        names: Names of the covariates, which are the last columns.
+        products: Products of all pairs of columns, those of documents first.
 
     Raises:
-        UsageError: there is one, which is named with those that determine it.
+        UsageError: a covariate is collinear; the message names those that determine it.
     """
     n, k = len(products) - len(names), len(names)
     square, both = products.diagonal()[n:], products[:n, n:]

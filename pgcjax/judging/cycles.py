@@ -9,14 +9,14 @@ from pgcjax.judging.intervals import FEWEST, Finding, clustered, not_asked
 from pgcjax.judging.logistic import PairedItems, drawn_strengths
 
 FEWEST_QUERIES = 10
-"""From so many on, queries are taken as drawn; of fewer, their documents are."""
+"""Fewest queries that are taken as drawn; with fewer, their documents are."""
 
 DRAWS = 400
 """Simulated votes of a Bradley-Terry judge."""
 
-_PAIRS = 1000  # by which strengths are drawn: those of the largest sets
-_ENDS = 0.025, 0.975  # of draws, outside of which a judge is unlike them
-_CELLS = 2**22  # of the tables of draws that are in memory
+_PAIRS = 1000  # pairs that strengths are fitted to: those of the largest sets
+_ENDS = 0.025, 0.975  # quantiles of draws; a judge outside of them differs
+_CELLS = 2**22  # cells of the tables of draws in memory
 _SET = ["judge", "query_id", "aspect"]
 
 
@@ -25,8 +25,7 @@ def cycles(votes: pd.DataFrame) -> Finding:
 
     Args:
         votes: judge, query_id, aspect, low and high (documents), item (the number of
-            the pair, ascending) and sign; several votes of a judge on a pair are their
-            sum.
+            the pair, ascending) and sign; several votes of a judge on a pair are added.
     """
     pairs = votes.groupby([*_SET, "item"], as_index=False).agg(
         {"low": "first", "high": "first", "sign": "sum"}
@@ -34,7 +33,7 @@ def cycles(votes: pd.DataFrame) -> Finding:
     pairs = pairs[pairs["sign"] != 0]
     pairs = pairs.assign(set=pairs.groupby(_SET).ngroup())
     of_documents = _of_documents(pairs)
-    # Each triple is one of each of its three documents.
+    # Each triple counts for each of its three documents.
     triples = int(of_documents["triples"].sum()) // 3
     if triples < FEWEST:
         why = f"{triples} triples with all pairs decided, of which {FEWEST} are needed"
@@ -81,14 +80,14 @@ def _of_documents(pairs: pd.DataFrame) -> pd.DataFrame:
 def share_of_cycles(of_documents: pd.DataFrame) -> tuple[float, float, float]:
     """Return the share of triples that are cycles, and its 95 % interval.
 
-    Triples have documents in common: documents are taken as drawn, one left out after
-    the other; or, of ten queries and more, queries.
+    Triples share documents, so documents are taken as drawn and left out in turn; with
+    ten queries or more, queries are.
 
     Args:
         of_documents: query, doc, triples and cycles, a row for each document of a set.
 
-    Source: Arvesen 1969, of jackknifing a mean over triples; Dean and Pagano 2015, of
-    Wilson's interval with the number of triples that are as good as independent.
+    Source: Arvesen 1969 for the jackknife of a mean over triples; Dean and Pagano 2015
+    for Wilson's interval with the effective number of independent triples.
     """
     of_documents = of_documents[of_documents["triples"] > 0]
     keys = ["query"]
@@ -98,7 +97,7 @@ def share_of_cycles(of_documents: pd.DataFrame) -> tuple[float, float, float]:
     count, triples = units.to_numpy(np.float64).T
     if len(keys) == 1:
         return clustered(count / 3, triples / 3)
-    # Who leaves out a document leaves out its triples, three times what is its own.
+    # Leaving out a document leaves out its triples, three times its share of them.
     query = units.index.get_level_values("query")
     whole = units["triples"].groupby(query).transform("sum").to_numpy() / 3
     rest = np.maximum(whole - triples, 1.0) / whole
@@ -106,10 +105,10 @@ def share_of_cycles(of_documents: pd.DataFrame) -> tuple[float, float, float]:
 
 
 def cycles_like(sets: list[PairedItems]) -> tuple[float, Float64[np.ndarray, " draws"]]:
-    """Count cycles as they are, and as a Bradley-Terry judge makes them.
+    """Count cycles in the votes, and in simulated votes of a Bradley-Terry judge.
 
-    Strengths are drawn as the votes have them, by a normal prior of a spread that is
-    drawn, too, and votes on the same pairs by these.
+    Strengths are drawn from their posterior under a normal prior with a random spread;
+    votes on the same pairs are drawn from them.
 
     Returns:
         The share of triples that are cycles, and that of each draw.

@@ -20,11 +20,11 @@ from pgcjax.judging.models import PRIOR, check_prior, fitted, refuse_one_way
 from pgcjax.judging.rank_ranges import rank_columns, told_apart
 from pgcjax.judging.votes import read_judgments
 
-_FITTED = ("bt", "davidson")  # likelihoods; the others count
-_DIGITS = 6  # of a search that ends where slopes are small
-_RANKED = 50  # queries of which each gets ranges of ranks: the largest take 0.1 s each
+_FITTED = ("bt", "davidson")  # models with a likelihood
+_DIGITS = 6  # decimals of strengths: the search ends where slopes are small
+_RANKED = 50  # most queries that get ranges of ranks: the largest take 0.1 s each
 _WIDE = 2.0  # spread of strengths above which their intervals do not hold
-_Z = 1.959963984540054  # of 95 % intervals
+_Z = 1.959963984540054  # normal quantile of 95 % intervals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,18 +32,18 @@ class Fit(Result):
     """A model of judgments.
 
     Attributes:
-        table: a row for each document: query_id, aspect (if each is fitted by itself),
-            doc_id, strength, of `bt` and `davidson` its standard error and 95 %
-            interval (error, low, high), rank (in its query, 1 is best), of `bt`
-            rank_low, rank_high and tier (as of `standings`: those of a query hold
-            together at 95 %; empty where a note says so), votes, linked and both_ways:
-            numbers of the sets, in its query, of documents that comparisons link, and
-            that wins link both ways; with covariates raw_strength and raw_rank, of the
-            same model without them.
-        effects: a row for each of what sways judges, and for ties: aspect, effect
+        table: A row for each document: query_id, aspect (if aspects are fitted
+            separately), doc_id, strength; for `bt` and `davidson` its standard error
+            and 95 % interval (error, low, high); rank (in its query, 1 is best); for
+            `bt` rank_low, rank_high and tier (as in `standings`: those of a query hold
+            together at 95 %; empty where a note says so); votes; linked and both_ways:
+            numbers of the sets of documents of its query that comparisons link, and
+            that wins link both ways; with covariates raw_strength and raw_rank, from
+            the same model without them.
+        effects: A row for each effect that sways judges, and for ties: aspect, effect
             (`first`, `longer`, `tie`, a covariate), log_odds, error, low, high; with
-            covariates unit, the difference that log_odds is of.
-        judges: a row for each judge, if reliability is fitted: aspect, judge,
+            covariates unit, the difference that changes the log-odds by log_odds.
+        judges: A row for each judge, if reliability is fitted: aspect, judge,
             reliability, error, low, high, votes.
     """
 
@@ -69,25 +69,25 @@ def fit(
     """Fit strengths of documents to comparisons in pairs, query by query.
 
     Args:
-        preferences: as of `read_preferences`.
-        model: of `strengths`, or `davidson`: `bt` in which ties are answers.
-        by: `query`: all aspects together; `aspect`: each by itself, judges too; `all`:
+        preferences: Judgments, as in `read_preferences`.
+        model: A method of `strengths`, or `davidson`: `bt` with ties as answers.
+        by: `query`: all aspects together; `aspect`: each separately, judges too; `all`:
             each document has one strength over all queries, by `bt`.
-        reliability: whether to fit, of each judge, the chance to have looked.
-        remove: what is kept out of strengths: `first`, the odds of preferring what was
-            shown first, and `longer`, what is twice as long.
-        covariates: more that is kept out of strengths, as of `covariates_of`: columns
-            such as `style` for `style_a` and `style_b`; `self_preference`.
-        families: of judges and documents, by name, for `self_preference`.
-        lengths: as of `read_lengths`; None: columns length and other_length.
-        judges: who counts; all if None.
-        prior: standard deviation of the normal priors, in log-odds; infinite: none.
-            None: that of strengths is fitted to the votes, of each aspect by itself
-            where `by` is so, and the others' is 2.5.
-        progress: called with `("fitting", done, total)`.
+        reliability: Whether to fit each judge's probability of having looked.
+        remove: Effects to separate from strengths: `first`, the odds of preferring the
+            document shown first, and `longer`, those of preferring one twice as long.
+        covariates: Further effects to separate, as in `covariates_of`: columns such as
+            `style` for `style_a` and `style_b`; `self_preference`.
+        families: Families of judges and documents, by name, for `self_preference`.
+        lengths: As in `read_lengths`; None takes the columns length and other_length.
+        judges: Judges to count; None counts all.
+        prior: Standard deviation of the normal priors, in log-odds; infinity means no
+            prior. None fits that of strengths to the votes, for each aspect if `by`
+            is `aspect`, and takes 2.5 for other parameters.
+        progress: Called with `("fitting", done, total)`.
 
     Raises:
-        UsageError: an unknown name, or a model that has no such part.
+        UsageError: an unknown name, or a part that the model does not have.
         DataError: a row is malformed, or a model has no maximum without a prior.
     """
     _check(model, by, reliability, remove, covariates, prior)
@@ -151,13 +151,13 @@ def _by_query(
 def _rank_ranges(
     table: pd.DataFrame, data: Comparisons, spread: np.ndarray | None
 ) -> tuple[dict[str, pd.Series], list[str]]:
-    """Bound the ranks in each query by its votes, which are taken for independent.
+    """Bound the ranks in each query, with votes taken as independent.
 
     Args:
-        table: votes.
-        data: the same, counted.
-        spread: prior standard deviation of strengths of each group; None: strengths
-            depend on what queries share.
+        table: Votes.
+        data: Counts of these votes.
+        spread: Prior standard deviation of the strengths of each group; None if
+            strengths depend on parameters that queries share.
     """
     keys, n = _keys(data), len(data.items)
     queries = data.items.groupby(keys)
@@ -227,7 +227,7 @@ def _of_all(
     about: Mapping[str, Any],
     settings: dict[str, Any],
 ) -> Fit:
-    """Fit one strength of each document over all queries, beside covariates."""
+    """Fit one strength of each document over all queries, with covariates."""
     table = table[table["other_doc_id"].notna()].reset_index(drop=True)
     votes = compared_votes(table)
     covariates = covariates_of(table, names, **about)
@@ -319,7 +319,7 @@ def _interval(
 
 
 def _groups(data: Comparisons) -> list[str]:
-    """Name the aspects, each of which is fitted by itself; "" for all together."""
+    """Name the aspects that are fitted separately; "" for all aspects together."""
     return sorted(set(data.items["aspect"])) if "aspect" in data.items else [""]
 
 
@@ -339,7 +339,7 @@ def _judges(data: Comparisons | None, joint: Joint | None) -> pd.DataFrame:
     if joint is None or data is None:
         return pd.DataFrame(columns=columns)
     groups, chance = _groups(data), 1 / (1 + np.exp(-joint.looks))
-    # By the delta method: of chances near 1, log-odds have no end above.
+    # By the delta method: for probabilities near 1, log-odds have no upper end.
     numbers = _interval(
         "reliability", chance, chance * (1 - chance) * joint.looks_error
     )

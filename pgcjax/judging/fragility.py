@@ -19,14 +19,14 @@ class Fragility(Result):
     """The fewest judgments, or queries, that overturn an order, between two bounds.
 
     Attributes:
-        table: what to look at first, a row for each judgment of the smallest set that
-            was found: query_id, doc_id (which it prefers), other_doc_id, judge if
-            judges are named, and fall, by how much all listed ones of the query lower
-            the mean difference; of queries: query_id and difference.
-        run_id: the run that is ahead, or the first of two systems.
-        other: the one that overtakes it.
-        count: how many judgments are listed; None if no set was found.
-        lower: a proven bound: fewer cannot overturn the order.
+        table: Judgments of the smallest set that was found, a row each: query_id,
+            doc_id (which it prefers), other_doc_id, judge if judges are named, and
+            fall, by how much all listed ones of the query lower the mean difference;
+            for queries: query_id and difference.
+        run_id: The run that is ahead, or the first of two systems.
+        other: The run that overtakes it.
+        count: Number of listed judgments; None if no set was found.
+        lower: A proven bound: fewer cannot overturn the order.
     """
 
     run_id: str
@@ -44,11 +44,11 @@ def in_words(change: str, count: int | None, lower: int, of: str, effect: str) -
     """Describe both bounds in a sentence.
 
     Args:
-        change: one of `CHANGES`.
-        count: of the judgments that were found.
-        lower: the proven bound.
-        of: of what these are, such as `of 3 queries`.
-        effect: such as `puts b above a`.
+        change: One of `CHANGES`.
+        count: Number of judgments in the set that was found.
+        lower: The proven bound.
+        of: Where the judgments are, such as `of 3 queries`.
+        effect: Effect of the change, such as `puts b above a`.
     """
     verb = {CHANGES[0]: "removing", CHANGES[1]: "reversing"}[change]
     fewer = "no fewer can" if lower == count else f"no {lower - 1} can"
@@ -59,18 +59,18 @@ def in_words(change: str, count: int | None, lower: int, of: str, effect: str) -
 
 
 class Allocation(NamedTuple):
-    """The largest total of gains by how many changes are made.
+    """The largest total of gains for each number of changes.
 
     Attributes:
-        best: the total with 0, 1, … changes.
-        choices: how many of them each query has.
+        best: Total with 0, 1, … changes.
+        choices: Number of changes of each query.
     """
 
     best: Float64[np.ndarray, " changes"]
     choices: list[np.ndarray]
 
     def parts(self, changes: int) -> list[int]:
-        """Return how many of so many changes each query has."""
+        """Return each query's number of changes, given their total."""
         parts = []
         for choice in reversed(self.choices):
             parts.append(int(choice[changes]))
@@ -78,7 +78,7 @@ class Allocation(NamedTuple):
         return parts[::-1]
 
     def fewest(self, need: float) -> int | None:
-        """Return the fewest changes whose gains reach what is needed."""
+        """Return the fewest changes whose gains reach `need`."""
         enough = np.flatnonzero(self.best >= need)
         return int(enough[0]) if len(enough) else None
 
@@ -87,8 +87,8 @@ def allocate(gains: Sequence[np.ndarray], most: int) -> Allocation:
     """Share changes out among queries, by dynamic programming.
 
     Args:
-        gains: of each query, by 0, 1, … changes; they do not fall.
-        most: the largest number of changes.
+        gains: Gains of each query with 0, 1, … changes; they never decrease.
+        most: Largest number of changes.
     """
     best, choices = np.zeros(most + 1), []
     for gain in gains:

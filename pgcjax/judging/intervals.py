@@ -1,4 +1,4 @@
-"""Shares and odds of what judges say, with 95 % intervals and verdicts in words."""
+"""Shares and odds of judges' answers, with 95 % intervals and verdicts in words."""
 
 from collections.abc import Callable
 from math import inf, nan, sqrt
@@ -21,7 +21,7 @@ ODDS = 1.25
 MOSTLY = 0.5
 """Share of votes from which ties, or votes without an answer, are most of them."""
 
-Z = 1.959963984540054  # of 95 % intervals
+Z = 1.959963984540054  # normal quantile of 95 % intervals
 Words = Callable[[float, float, float], str]
 """Makes a verdict of a share and its interval."""
 
@@ -30,13 +30,13 @@ class Finding(NamedTuple):
     """Result of a probe of a judge.
 
     Attributes:
-        probe: its name.
-        of: what it is about, such as another judge; or "".
-        estimate: the number; NaN where the probe stands down.
-        low: of its 95 % interval.
-        high: likewise.
-        size: votes, pairs or triples that it is made of.
-        verdict: in words; why not, where it stands down.
+        probe: Name of the probe.
+        of: Object of the probe, such as another judge; or "".
+        estimate: Estimate; NaN if the probe has no result.
+        low: Lower end of its 95 % interval.
+        high: Upper end of its 95 % interval.
+        size: Number of votes, pairs or triples used.
+        verdict: Verdict in words; the reason, if the probe has no result.
     """
 
     probe: str
@@ -68,22 +68,23 @@ def clustered(
     n: Float64[np.ndarray, " clusters"],
     scale: Float64[np.ndarray, " clusters"] | float = 1.0,
 ) -> tuple[float, float, float]:
-    """Return a share, and its 95 % interval where what is in a cluster goes together.
+    """Return a share, and its 95 % interval, with dependence inside clusters.
 
     Wilson's interval with as many answers as would have the variance of the share
     between clusters [Dean and Pagano 2015], and with quantiles of Student's t.
 
     Args:
-        hits: of each cluster.
-        n: of how many.
-        scale: by how much the share moves more than by that, if a cluster is left out.
+        hits: Hits of each cluster.
+        n: Answers of each cluster.
+        scale: Factor by which leaving out a cluster moves the share more than it would
+            by these answers alone.
     """
     total, clusters = float(n.sum()), len(n)
     share = float(hits.sum()) / total
     if clusters < 2:
         return share, 0.0, 1.0
     if (n == 1).all() and np.ndim(scale) == 0:
-        return share, *wilson(float(hits.sum()), total)  # each is alone
+        return share, *wilson(float(hits.sum()), total)  # clusters have one answer
     moved = (scale * (hits - share * n) / total) ** 2
     variance = float(moved.sum()) * clusters / (clusters - 1)
     alike = clusters / float(np.mean(scale))  # where no two differ
@@ -119,7 +120,7 @@ def consistency(share: float, low: float, high: float) -> str:
 
 
 def mostly(noun: str) -> Words:
-    """Word the share of votes that are of some kind."""
+    """Word the share of votes of some kind."""
     return lambda share, low, high: (
         f"mostly {noun}" if low > MOSTLY else f"some {noun}" if share else f"no {noun}"
     )

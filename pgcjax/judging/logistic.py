@@ -19,11 +19,11 @@ class LogisticFit(NamedTuple):
     """Coefficients of a logistic model.
 
     Attributes:
-        beta: of each column.
-        error: their standard errors, robust to votes of one cluster that go together.
-        z: quantile of Student's t, of 95 % intervals, by the number of clusters.
-        converged: whether there is an optimum: there is none where a column parts all
-            votes.
+        beta: Coefficient of each column.
+        error: Their standard errors, robust to dependence in clusters of votes.
+        z: Quantile of Student's t for 95 % intervals, by the number of clusters.
+        converged: Whether there is an optimum: a column that separates all votes has
+            none.
     """
 
     beta: Float64[np.ndarray, " columns"]
@@ -40,10 +40,10 @@ def fit_votes(
     """Fit the log-odds of votes as a sum of their features.
 
     Args:
-        features: of each vote.
-        won: 1, or 0.
-        cluster: votes that may go together, such as those on one query; or, of each
-            vote, two documents: votes that have one in common may go together.
+        features: Features of each vote.
+        won: 1 for a vote that was won, or 0.
+        cluster: Cluster of dependent votes, such as those on one query; or the two
+            documents of each vote: votes that share one may be dependent.
 
     Source: errors of clusters by Liang and Zeger 1986, of documents by Aronow, Samii
     and Assenova 2015; for m clusters m / (m - 1) times the variance.
@@ -96,9 +96,9 @@ class PairedItems(NamedTuple):
     """Items of one set, compared in pairs, each pair once.
 
     Attributes:
-        first: item of each pair, from 0.
-        second: the other one.
-        won: whether the first is preferred.
+        first: First item of each pair, from 0.
+        second: Second item of each pair.
+        won: Whether the first is preferred.
     """
 
     first: Int[np.ndarray, " pairs"]
@@ -109,7 +109,7 @@ class PairedItems(NamedTuple):
 def drawn_strengths(
     sets: Sequence[PairedItems], draws: int
 ) -> list[Float64[np.ndarray, "draws items"]]:
-    """Draw strengths of a Bradley-Terry model as votes have them.
+    """Draw strengths of a Bradley-Terry model from their posterior, given votes.
 
     Strengths have a normal prior, whose standard deviation is each of `SPREADS` as
     often as its likelihood says, of all sets together.
@@ -135,9 +135,9 @@ def drawn(
     with 5 degrees of freedom).
 
     Args:
-        pairs: of one set.
-        spread: standard deviation of the normal prior.
-        random: numbers.
+        pairs: Pairs of one set.
+        spread: Standard deviation of the normal prior.
+        random: Generator of random numbers.
 
     Returns:
         Draws, all alike; and the log of the likelihood, strengths integrated out.
@@ -172,9 +172,9 @@ def likeliest(
     """Find the most likely coefficients, and their information with that of the prior.
 
     Args:
-        features: of each vote; the log-odds of winning it are their weighted sum.
-        won: whether it was won.
-        spread: standard deviation of the normal prior of each coefficient.
+        features: Features of each vote; their weighted sum is the log-odds of winning.
+        won: Whether each vote was won.
+        spread: Standard deviation of the normal prior of each coefficient.
     """
     prior = np.eye(features.shape[1]) / spread**2
     beta, information = np.zeros(features.shape[1]), prior

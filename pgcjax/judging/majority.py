@@ -1,4 +1,4 @@
-"""Several votes on a pair of documents as one judgment: that of the majority."""
+"""Several votes on a pair of documents reduced to the judgment of the majority."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ TIE_BREAKS = ("tie", "left", "drop")
 
 
 def majority(preferences: pd.DataFrame, *, split: str = "tie") -> pd.DataFrame:
-    """Reduce the votes on each pair to the one that is most frequent.
+    """Reduce the votes on each pair to the most frequent one.
 
-    A vote is for the one document, for the other, or for neither (a tie), however
-    strong it is. Documents that were judged bad, and not as a pair, are left out.
+    A vote is for one document, for the other, or for neither (a tie), whatever its
+    strength. Judgments that a single document is bad are left out.
 
     Args:
-        preferences: canonical, a row for each vote; a weight counts as many votes.
-        split: the judgment where two or three votes are equally frequent: a `tie`;
-            none (`drop`: the pair is left out); or `left`, the first of left, tie,
-            right that is among these. Left is the document that the first vote on the
-            pair names as doc_id. The published numbers of Xie et al. 2020 take `left`
-            for the 5 of 41,538 pairs whose three votes all differ.
+        preferences: Canonical, a row for each vote; a weight counts as many votes.
+        split: Judgment where two or three votes are equally frequent: a `tie`; `drop`
+            leaves the pair out; `left` takes the first of left, tie and right that is
+            among them. Left is the document that the first vote on the pair names as
+            doc_id. The published numbers of Xie et al. 2020 take `left` for the 5 of
+            41,538 pairs whose three votes all differ.
 
     Returns:
         A row for each pair, in the order in which they first appear: query_id, doc_id,
@@ -47,7 +47,7 @@ def majority(preferences: pd.DataFrame, *, split: str = "tie") -> pd.DataFrame:
     low, high = np.where(doc < other, (doc, other), (other, doc))
     pair = votes.groupby(["query_id", low, high], sort=False).ngroup().to_numpy()
     first = np.unique(pair, return_index=True)[1]
-    # The first vote on a pair says which of the two is left for all its votes.
+    # The first vote on a pair defines the left document for all its votes.
     sign = np.sign(votes["preference"].to_numpy(np.float64))
     sign = np.where(doc == doc[first][pair], sign, -sign)
     cell = 3 * pair + (1 - sign).astype(np.int64)  # left, tie, right

@@ -40,25 +40,25 @@ def strengths(
 ) -> pd.DataFrame:
     """Compute how strong the documents of each query are, from comparisons in pairs.
 
-    A tie is half a win for each document, a probability p is p of one. What comes out
-    of a query depends on its own comparisons alone.
+    A tie is half a win for each document, a probability p is p of one. Strengths in a
+    query depend on its comparisons alone.
 
     Args:
-        preferences: as of `read_preferences`.
-        method: `bt`: Bradley and Terry's log-odds, the mean of documents that
-            comparisons link being 0; `copeland`: how many documents it beats, less
-            those that beat it, by most votes on the pair; `borda`: the share of its
-            votes that it wins; `rank-centrality`: the log of how often a walk to
-            winners is there, its mean being 0.
-        prior: standard deviation of the normal prior of `bt`, in log-odds; infinite:
-            neither `bt` nor `rank-centrality` adds anything to the votes.
-        progress: called with `("fitting", done, total)` sets of documents.
+        preferences: Judgments, as in `read_preferences`.
+        method: `bt`: Bradley and Terry's log-odds, with mean 0 over documents that
+            comparisons link; `copeland`: number of documents it beats minus those that
+            beat it, by most votes on the pair; `borda`: share of its votes that it
+            wins; `rank-centrality`: the log of how often a walk to winners is there,
+            with mean 0.
+        prior: Standard deviation of the normal prior of `bt`, in log-odds; with
+            infinity, `bt` and `rank-centrality` add nothing to the votes.
+        progress: Called with `("fitting", done, total)` sets of documents.
 
     Returns:
         query_id, doc_id and strength, ascending by ids.
 
     Raises:
-        UsageError: an unknown method, or no such prior.
+        UsageError: an unknown method, or an invalid prior.
         DataError: a row is malformed; or, without a prior, documents of a query are not
             linked by wins both ways.
     """

@@ -229,11 +229,11 @@ def optimal_orders(
 
     Args:
         counts: `counts[u, v]` judgments prefer u to v.
-        states: most sets that are looked at.
-        seconds: most time; 0 for any, so that the result depends on the data alone.
+        states: Largest number of sets to search.
+        seconds: Time limit; 0 means none, so that the result depends on the data alone.
 
     Returns:
-        None if there are more sets, or it takes longer.
+        The optimal orders; None beyond either limit.
 
     Source: the dynamic programme over subsets of Lawler, A comment on minimum feedback
     arc sets, 1964.

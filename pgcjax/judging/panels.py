@@ -17,14 +17,14 @@ from pgcjax.judging.fit import fit
 from pgcjax.judging.votes import read_judgments
 
 POOLED = 10.0
-"""Prior votes of the average judge, added to those of each judge: few votes make a
-judge neither an expert nor a fool."""
+"""Prior votes of the average judge, added to those of each judge: they keep estimates
+from few votes near the average."""
 
-_STEPS, _NEAR = 1000, 1e-6  # of the expectation-maximisation
-_LEAST = 0.01  # of a vote, so that no answer is impossible
+_STEPS, _NEAR = 1000, 1e-6  # limits of the expectation-maximisation
+_LEAST = 0.01  # votes added to each answer, so that none is impossible
 _FIRST, _TIE, _SECOND = 0, 1, 2
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(15)
-_SHARES = _SHARES / _SHARES.sum()  # of a normal distribution at the nodes
+_SHARES = _SHARES / _SHARES.sum()  # shares of a normal distribution at the nodes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,14 +32,15 @@ class Panel(Result):
     """Reliabilities of judges, and their joint judgments.
 
     Attributes:
-        table: a row for each judge: judge, votes, reliability (the probability to
-            prefer the better one of two, when it prefers one) and weight (of a vote:
-            the log-odds of that, 0 where it is below 1/2; of a mean of 1 over votes);
-            of `bt-sigma`, discrimination: what strengths count for the judge.
-        judgments: a row for each pair: query_id, doc_id, other_doc_id, preference and
-            probability that doc_id is better, a tie half.
-        weighted: the votes of the judges with the column weight, as `evaluate` takes
-            them; those of weight 0 are left out.
+        table: A row for each judge: judge, votes, reliability (the probability of
+            preferring the better of two documents, given no tie) and weight (of a
+            vote: the log-odds of reliability, 0 where it is below 1/2, scaled to a
+            mean of 1 over votes); for `bt-sigma`, discrimination: the factor of
+            strengths in the judge's log-odds.
+        judgments: A row for each pair: query_id, doc_id, other_doc_id, preference and
+            probability that doc_id is better; a tie counts half.
+        weighted: Votes of the judges with the column weight, for `evaluate`; votes of
+            weight 0 are left out.
     """
 
     judgments: pd.DataFrame
@@ -47,7 +48,7 @@ class Panel(Result):
 
 
 class _Answers(NamedTuple):
-    """Votes by pair: options are the first document, a tie, the second one."""
+    """Votes by pair; the options are the first document, a tie, the second document."""
 
     pair: Int[np.ndarray, " votes"]
     judge: Int[np.ndarray, " votes"]
@@ -66,14 +67,14 @@ def panel(
     """Estimate reliabilities of judges without labels, and their joint judgments.
 
     Args:
-        preferences: as of `read_preferences`, with a column judge.
-        method: `dawid-skene`: each pair has a true answer, which judges give with
-            chances of their own, whichever document stands first; the chances of the
-            average judge count as 10 votes of each. `bradley-terry`: documents have
-            strengths, and a judge looks at a pair with a chance of its own, as `fit`
-            says (`reliability`). `bt-sigma`: judges count the same strengths more, or
-            less.
-        judges: who counts; all if None.
+        preferences: Judgments, as in `read_preferences`, with a column judge.
+        method: `dawid-skene`: each pair has a true answer, and each judge has chances
+            of each answer given the true one, whichever document is first; chances of
+            the average judge count as 10 votes of each. `bradley-terry`: documents
+            have strengths, and each judge has a chance of looking at a pair, as in
+            `fit` (`reliability`). `bt-sigma`: each judge multiplies the same strengths
+            by a discrimination.
+        judges: Judges to count; None counts all.
 
     Source: Dawid and Skene 1979, by expectation-maximisation; Chen et al. 2013; Qian et
     al. 2026 (arXiv:2602.16610), with strengths integrated out.
@@ -94,7 +95,7 @@ def panel(
         right = right / (right + wrong)
     elif method == "bt-sigma":
         probability, discrimination = _bt_sigma(votes, pairs)
-        # Of two documents by lot: their strengths differ with variance 2.
+        # For two random documents: their strengths differ with variance 2.
         gaps = np.abs(ndtri((np.arange(200) + 0.5) / 200)) * np.sqrt(2)
         right = expit(discrimination[:, None] * gaps).mean(axis=1)
     else:
@@ -120,7 +121,7 @@ def panel(
 
 
 def _answers(table: pd.DataFrame) -> tuple[_Answers, list[str], pd.DataFrame]:
-    """Number votes by pair and judge; list the judges, and the pairs, ascending."""
+    """Number votes by pair and judge; list the judges and the pairs, ascending."""
     judge = table["judge"] if "judge" in table else pd.Series(None, table.index)
     codes, names = pd.factorize(judge, sort=True)
     if len(names) < 2 or (codes < 0).any():
@@ -143,8 +144,8 @@ def _dawid_skene(
 ) -> tuple[Float64[np.ndarray, "pairs 3"], Float64[np.ndarray, "judges 3 3"]]:
     """Estimate true answers of pairs, and each judge's chance of each answer by truth.
 
-    Which document of a pair is the first means nothing: chances are the same after both
-    are exchanged.
+    The order of the documents of a pair means nothing: chances are the same after the
+    two are exchanged.
     """
     cell, given = votes.pair * 3 + votes.option, votes.judge * 3 + votes.option
     counts = np.bincount(cell, votes.weight, votes.pairs * 3).reshape(-1, 3)
@@ -174,10 +175,10 @@ def _bt_sigma(
     """Estimate P(first is better) of pairs, and discriminations of judges.
 
     Judge j prefers a with probability expit(d_j (s_a - s_b)); a tie is half a vote.
-    Strengths s of a query are standard normal, and integrated out: fitted beside d,
-    they follow the votes, and d runs away. log d is normal of variance 1 around its
-    mean. Each step moves the normal distribution that is nearest to the strengths'
-    posterior by Newton's method, and then log d to what is expected by it.
+    Strengths s of a query are standard normal, and integrated out: a joint maximum
+    would overfit them, and d would diverge. log d is normal with variance 1 around its
+    mean. Each step moves the normal distribution that is closest to the posterior of
+    strengths by Newton's method, and then log d given its expectations.
     """
     query, a, b = _places(pairs)
     s = np.zeros((query.max() + 1, max(a.max(), b.max()) + 1))
@@ -208,7 +209,7 @@ def _bt_sigma(
             for each in ((won[:, None] - p) * z, p * (1 - p) * z**2)
         )
         change = (up - log_d + log_d.mean()) / (information + 1)
-        # Halves end swings between two points.
+        # Half steps end oscillations between two points.
         log_d = log_d + np.clip(change, -0.5, 0.5) / (1 if step < 50 else 2)
         if max(np.abs(change).max(), np.abs(moved).max()) < _NEAR:
             break
@@ -228,7 +229,7 @@ def _places(pairs: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _reliabilities(
     table: pd.DataFrame, pairs: pd.DataFrame, names: Sequence[str]
 ) -> tuple[Float64[np.ndarray, " pairs"], Float64[np.ndarray, " judges"]]:
-    """Fit strengths and reliabilities; return chances of pairs, and of being right."""
+    """Fit strengths and reliabilities; return probabilities of pairs and of judges."""
     found = fit(table, reliability=True)
     strength = found.table.set_index(["query_id", "doc_id"])["strength"]
     sides = (pairs[["query_id", c]] for c in ("doc_id", "other_doc_id"))

@@ -20,10 +20,10 @@ from pgcjax.later import pd
 METHODS = ("logistic", "isolation", "majority")
 FOLDS = 10
 _GRADES = ["previous_relevance", "relevance", "conditional"]
-MOST = 100  # different grades: more are no labels
+MOST = 100  # distinct grades; numbers with more are not labels
 Grades = Float64[np.ndarray, " pairs"]
 Predict = Callable[[Grades, Grades], Float64[np.ndarray, "pairs classes"]]
-"""Gives the probability of each class from the grades of the previous document and of
+"""Returns the probability of each class from the grades of the previous document and of
 the document itself."""
 
 
@@ -34,17 +34,17 @@ class ContextPrediction(Result):
     `evaluate(context=…)` takes it: measures with `missing=predicted` then use it.
 
     Attributes:
-        context: the conditional grades that were given.
-        predictions: a row for each two grades in isolation: previous_relevance,
+        context: Conditional grades that were given.
+        predictions: A row for each two grades in isolation: previous_relevance,
             relevance, predicted, and the probability of each grade (`p_0`, …); learnt
             from all of `context`.
-        accuracy: a row for each method: method, accuracy, correct, pairs. `logistic`
-            is held out; `isolation` gives the grade in isolation; `majority` the most
-            frequent conditional grade of the other folds.
-        folds: the same of each fold: fold, queries, pairs, and a column per method.
-        confusion: held-out counts, a row for each conditional grade, a column for each
+        accuracy: A row for each method: method, accuracy, correct, pairs. `logistic`
+            is held out; `isolation` predicts the grade in isolation; `majority` the
+            most frequent conditional grade of the other folds.
+        folds: Accuracy in each fold: fold, queries, pairs, and a column per method.
+        confusion: Held-out counts, a row for each conditional grade, a column for each
             predicted one.
-        changes: conditional grade less grade in isolation: change, pairs, share.
+        changes: Conditional grade minus grade in isolation: change, pairs, share.
         table: `predictions`.
     """
 
@@ -69,22 +69,22 @@ def predict_context(
 ) -> ContextPrediction:
     """Predict conditional grades from the two grades in isolation, with their accuracy.
 
-    Each fold is predicted by what was learnt from the others. Pairs of documents that
-    have no grade in isolation are left out.
+    Each fold is predicted by a regression on the others. Pairs with a document that
+    has no grade in isolation are left out.
 
     Args:
-        qrels: what `read_qrels` takes or returns.
-        context: what `read_context` takes or returns.
-        features: the two grades as numbers (`grades`), or an indicator for each grade
+        qrels: Grades, as `read_qrels` takes or returns them.
+        context: Conditional grades, as `read_context` takes or returns them.
+        features: The two grades as numbers (`grades`), or an indicator for each grade
             that either may have (`labels`).
-        C: inverse strength of the L2 penalty, as scikit-learn has it.
-        folds: how many (fewer if there are fewer queries).
-        groups: what is in one fold as a whole: a `query`, as a new query is what
-            predictions are for; or only a `pair`, as in the paper's random split.
-        seed: of the random folds.
+        C: Inverse strength of the L2 penalty, as in scikit-learn.
+        folds: Number of folds (fewer if there are fewer queries).
+        groups: Unit that is kept in one fold: a `query`, because predictions are for
+            new queries; or only a `pair`, as in the paper's random split.
+        seed: Seed of the random folds.
 
     Raises:
-        DataError: there is nothing to learn from, or less than two groups.
+        DataError: there are no pairs to learn from, or fewer than two groups.
         UsageError: a wrong argument, or scikit-learn is missing.
 
     Source: Golbus et al. 2014, 3.2 and 5.3.
@@ -120,7 +120,7 @@ def predict_context(
 def _accuracies(
     pairs: pd.DataFrame, fold: Int64[np.ndarray, " rows"], guess: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compute the accuracy of each method, in all and by fold."""
+    """Compute the accuracy of each method, overall and by fold."""
     right = {m: guess[m] == pairs["conditional"] for m in METHODS}
     rows = [(m, float(x.mean()), int(x.sum()), len(x)) for m, x in right.items()]
     table = pd.DataFrame({"query_id": pairs["query_id"], "fold": fold, **right})
@@ -135,7 +135,7 @@ def conditional_grades(qrels: pd.DataFrame, context: pd.DataFrame) -> pd.DataFra
 
     Returns:
         A row for each: query_id, previous_relevance, relevance (grades of the two
-        documents in isolation) and conditional. Negative grades are 0.
+        documents in isolation) and conditional. Negative grades become 0.
     """
     grades = qrels[["query_id", "doc_id", "relevance"]]
     before = grades.set_axis(
@@ -157,22 +157,22 @@ def predicted_grades(
     """Predict conditional grades from the two grades in isolation.
 
     Multinomial logistic regression on g(d) and g(d') gives the probability of each
-    grade that g(d|d') may have; the most probable one is predicted, of two such the
-    lower one. Negative grades are 0.
+    grade that g(d|d') may have. The most probable grade is predicted, and the lower one
+    of two equally probable grades. Negative grades become 0.
 
     Args:
-        qrels: canonical grades.
-        context: canonical conditional grades, to learn from.
-        features: the two grades as numbers (`grades`), or an indicator for each grade
+        qrels: Canonical grades.
+        context: Canonical conditional grades, to learn from.
+        features: The two grades as numbers (`grades`), or an indicator for each grade
             that either may have (`labels`).
-        C: inverse strength of the L2 penalty, as scikit-learn has it.
+        C: Inverse strength of the L2 penalty, as in scikit-learn.
 
     Returns:
         A row for each two grades in the qrels, ascending: previous_relevance,
         relevance, predicted, and the probability of each grade (`p_0`, `p_1`, …).
 
     Raises:
-        DataError: there is nothing to learn from, or grades are no labels.
+        DataError: there are no pairs to learn from, or grades are not labels.
         UsageError: a wrong argument, or scikit-learn is missing.
 
     Source: Golbus et al. 2014, 3.2 and 5.3.
@@ -213,7 +213,7 @@ def learn(
     """Fit the regression to rows of `conditional_grades`.
 
     Returns:
-        The classes, which are the grades that are predicted, and the fitted regression.
+        The classes, which are the predicted grades, and the fitted regression.
 
     Raises:
         UsageError: a wrong argument, or scikit-learn is missing.
@@ -221,7 +221,7 @@ def learn(
     check_choice("features", features, FEATURES)
     if not 0 < C < inf:
         raise UsageError(f"C={C}: expected a number above 0")
-    # Rows that are equal count as one with a weight: their order means nothing then.
+    # Equal rows count as one with a weight, so their order has no effect.
     counts = pairs.groupby(_GRADES).size().reset_index()
     before, relevance, given, weight = counts.to_numpy().T
     levels = np.unique(np.concatenate([before, relevance]))
@@ -231,7 +231,7 @@ def learn(
             return np.stack(grades, axis=1)
         return np.hstack([x[:, None] == levels for x in grades]).astype(float)
 
-    # By number: of grades with decimals, scikit-learn would fit a curve.
+    # Classes by number: scikit-learn takes decimal grades for a regression target.
     classes, number = np.unique(given, return_inverse=True)
     model = fit_logistic(encoded(before, relevance), number, C=C, weight=weight)
     return classes, lambda *grades: model.predict_proba(encoded(*grades))
@@ -242,20 +242,20 @@ def deal(
 ) -> Int64[np.ndarray, " rows"]:
     """Deal rows of `conditional_grades` at random into folds of a cross-validation.
 
-    A fold holds whole groups: a `query`, or only a `pair`. There are as many folds as
-    asked for, or fewer if groups are fewer; their sizes differ by one group at most.
+    A fold holds whole groups: a `query`, or only a `pair`. There are fewer folds than
+    requested if there are fewer groups; their sizes differ by one group at most.
 
     Returns:
         The fold of each row, from 0.
 
     Raises:
-        DataError: there are less than two groups.
+        DataError: there are fewer than two groups.
     """
     if groups == "query":
         group, names = pd.factorize(pairs["query_id"], sort=True)
         number, noun = len(names), "queries"
     else:
-        # In an order that is that of the data, not of its rows.
+        # Groups are sorted by their data, so the order of rows has no effect.
         columns = pairs.columns.tolist()
         group = np.argsort(pairs.sort_values(columns).index.to_numpy())
         number, noun = len(pairs), "pairs"
@@ -278,7 +278,7 @@ def held_out(
     features: str = "grades",
     C: float = 1.0,
 ) -> pd.DataFrame:
-    """Predict the conditional grade of each pair from the other folds, as of `deal`.
+    """Predict the conditional grade of each pair from the other folds, as in `deal`.
 
     Returns:
         A row for each row of `conditional_grades`, a column for each of `METHODS`:
@@ -291,13 +291,13 @@ def held_out(
         classes, predict = learn(others, features, C)
         grades = pairs.loc[test, ["previous_relevance", "relevance"]].to_numpy().T
         guess.loc[test, "logistic"] = classes[predict(*grades).argmax(axis=1)]
-        # Of several that are most frequent, mode() gives the lowest first.
+        # If several are most frequent, mode() returns the lowest first.
         guess.loc[test, "majority"] = others["conditional"].mode()[0]
     return guess
 
 
 def accuracy_note(qrels: pd.DataFrame, context: pd.DataFrame) -> str:
-    """Write in a line how well the default regression and both baselines predict."""
+    """Write the accuracy of the default regression and both baselines in a line."""
     subject = "missing conditional grades are predicted"
     pairs = conditional_grades(qrels, context)
     if pairs["query_id"].nunique() < 2:
@@ -325,13 +325,13 @@ def fit_logistic(
     """Fit a multinomial logistic regression with an L2 penalty.
 
     Args:
-        features: of the examples to learn from.
-        classes: of the same; if all are one class, that one is always predicted.
-        C: inverse strength of the penalty, as scikit-learn has it.
-        weight: how many equal examples each stands for; 1 if None.
+        features: Features of the examples to learn from.
+        classes: Classes of the examples; if all are equal, this class is predicted.
+        C: Inverse strength of the penalty, as in scikit-learn.
+        weight: Number of equal examples that each stands for; 1 if None.
 
     Returns:
-        scikit-learn's classifier. Without scikit-learn, a UsageError is raised.
+        The classifier of scikit-learn. Without scikit-learn, raises a UsageError.
     """
     try:
         from sklearn.dummy import DummyClassifier
@@ -342,6 +342,6 @@ def fit_logistic(
         ) from None
     if len(np.unique(classes)) == 1:
         return DummyClassifier().fit(features, classes)
-    # Newton's steps end at the optimum itself, and so everywhere at the same.
+    # Newton's method ends at the optimum, so results are the same on all machines.
     newton = {"solver": "newton-cholesky", "tol": 1e-9, "max_iter": 1000}
     return LogisticRegression(C=C, **newton).fit(features, classes, weight)

@@ -1,4 +1,4 @@
-"""Ranks that several may have, and tiers, from which pairs of them are significant."""
+"""Ranges of ranks, and tiers, from the significant pairs of documents or runs."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float, Float64, Int, Int64
 
-_BLOCK = 500  # draws at once: all pairs of 100 documents take 20 MB
+_BLOCK = 500  # draws in a block: all pairs of 100 documents take 20 MB
 
 Different = Bool[np.ndarray, "runs runs"]
 Means = Float[np.ndarray, " runs"]
@@ -25,13 +25,13 @@ def told_apart(
     """Test all pairs of documents together by the largest |t| of all.
 
     Args:
-        strength: of documents.
-        covariance: of these.
-        linked: number of the set that votes link; those of two sets are not told apart.
-        freedom: degrees of freedom of the covariance.
-        level: that no pair is wrong.
-        draws: of the largest |t|.
-        seed: of these draws.
+        strength: Strengths of documents.
+        covariance: Covariance of the strengths.
+        linked: Number of the set that votes link; documents of two sets do not differ.
+        freedom: Degrees of freedom of the covariance.
+        level: Probability that no pair is wrong.
+        draws: Number of draws of the largest |t|.
+        seed: Seed of the draws.
     """
     apart = linked[:, None] != linked
     n, variance = len(strength), covariance.diagonal()
@@ -57,10 +57,10 @@ class RankRanges(NamedTuple):
     If no significant pair is wrong, all of them hold together.
 
     Attributes:
-        low: 1 more than the runs that are significantly better.
-        high: as many as there are runs, less those that are significantly worse.
-        tier: of the longest row of runs, each significantly better than the next, that
-            ends with the run, its length: so many runs less one are truly better.
+        low: 1 plus the number of runs that are significantly better.
+        high: Number of runs minus the number that are significantly worse.
+        tier: Length of the longest row of runs that ends with the run, in which each is
+            significantly better than the next: tier - 1 runs are truly better.
     """
 
     low: Int64[np.ndarray, " runs"]
@@ -75,8 +75,8 @@ def places(different: Different, means: Means) -> RankRanges:
     significantly below a run of the tier above.
 
     Args:
-        different: whether each two runs are; symmetric.
-        means: of the runs.
+        different: Whether each two runs differ significantly; symmetric.
+        means: Means of the runs.
 
     Source: Mogstad, Romano, Shaikh and Wilhelm 2024, section 3.
     """

@@ -17,7 +17,7 @@ from pgcjax.judging.votes import collect, label, read_judgments
 from pgcjax.later import stats
 
 RELATIONS = ("B - A", "B / A", "A + B", "A", "B")
-GAPS = 10  # intervals of the relevance gap, or fewer if it takes fewer values
+GAPS = 10  # intervals of the relevance gap; fewer if it has fewer values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,13 +25,13 @@ class Strength(Result):
     """Strength of judges' preferences for the document of higher relevance, B, over A.
 
     Attributes:
-        table: a row for each of `strength` and, where times are known, `seconds`, with
+        table: A row for each of `strength` and, if times are known, `seconds`, with
             each relation of the relevance of B and A: of, relation, pairs, pearson,
             pearson_p, spearman, spearman_p, undefined (why these are NaN).
-        by_gap: a row for each relevance gap B - A, or each of ten intervals of it: low,
-            high (included), pairs, strength (mean) and, where times are known, seconds.
-        pairs: a row for each pair: query_id, doc_id (A), other_doc_id (B), low, high
-            (relevance), votes, strength (0 to 2), seconds (median; NaN if not known).
+        by_gap: A row for each relevance gap B - A, or each of ten intervals of it: low,
+            high (included), pairs, strength (mean) and, if times are known, seconds.
+        pairs: A row for each pair: query_id, doc_id (A), other_doc_id (B), low, high
+            (relevance), votes, strength (0 to 2), seconds (median; NaN if unknown).
     """
 
     by_gap: pd.DataFrame
@@ -44,18 +44,18 @@ def judgment_strength(
     """Correlate the strength of preferences, and judging times, with relevance.
 
     A vote for B, the document of higher relevance, counts 2, a tie 1, a vote for A 0;
-    the strength of a pair is the mean of its votes. Definite votes count as the others.
+    the strength of a pair is the mean of its votes. Definite votes count like others.
     The time of a pair is the median of its judgments.
 
     Args:
-        preferences: as of `read_preferences`, of a DataFrame with `seconds` if known.
-        qrels: as of `read_qrels`; pairs with a document without a grade, or with equal
-            grades, which have no B, are left out.
-        judges: who counts; all if None.
+        preferences: Judgments, as in `read_preferences`; `seconds` from a DataFrame.
+        qrels: Grades, as in `read_qrels`; pairs with an ungraded document or with
+            equal grades, which have no B, are left out.
+        judges: Judges to count; None counts all.
 
     Returns:
         Pearson's and Spearman's correlation with five relations of relevance. The ratio
-        is of pairs where A is above 0.
+        covers only pairs with A above 0.
 
     Source: Xie et al. 2020, 3.4, Tables 4 and 5.
 
@@ -74,7 +74,7 @@ def judgment_strength(
         if such.any():
             notes.append(f"left out: {counted(int(such.sum()), 'pair')} {why}")
     comparable = graded & ~equal & (weight > 0)
-    turned = grade_a > grade_b  # here A is the lower one
+    turned = grade_a > grade_b  # A has the higher grade: exchange both
     pairs = votes.pairs.copy()
     swap = ["doc_id", "other_doc_id"]
     pairs.loc[turned, swap] = pairs.loc[turned, swap[::-1]].to_numpy()
@@ -96,7 +96,7 @@ def judgment_strength(
 
 
 def _pair_medians(judgments: pd.DataFrame) -> pd.Series:
-    """Return the median time of judgments of the same pair, by query and documents."""
+    """Return the median time of judgments of each pair, by query and documents."""
     documents = judgments[["doc_id", "other_doc_id"]]
     key = [judgments["query_id"], documents.min(axis=1), documents.max(axis=1)]
     return judgments["seconds"].groupby(key).median()
@@ -128,7 +128,7 @@ def correlated(
     if why or 0 in (np.ptp(x), np.ptp(y)):
         return {**dict.fromkeys(names, np.nan), "undefined": why or "all equal"}
     with warnings.catch_warnings():
-        # Values that differ in the last bits only; scipy still gives what they say.
+        # Values differ in the last bits only; scipy still returns a correlation.
         warnings.simplefilter("ignore", stats.NearConstantInputWarning)
         one, other = stats.pearsonr(x, y), stats.spearmanr(x, y)
     values = (one.statistic, one.pvalue, other.statistic, other.pvalue)
@@ -136,7 +136,7 @@ def correlated(
 
 
 def _by_gap(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Average strength and time over pairs of like relevance gap."""
+    """Average strength and time over pairs with similar relevance gaps."""
     gap = (pairs["high"] - pairs["low"]).to_numpy()
     distinct = np.unique(gap)
     if len(distinct) > GAPS:
@@ -157,17 +157,17 @@ def _by_gap(pairs: pd.DataFrame) -> pd.DataFrame:
 def judgment_times(
     preferences: Any, *, judges: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Compute how long judgments take: of all, of each option, judge and query.
+    """Compute the duration of judgments: of all, and by option, judge and query.
 
     Args:
-        preferences: DataFrame as of `read_preferences`, with the column `seconds`;
+        preferences: DataFrame, as in `read_preferences`, with the column `seconds`;
             rows without a time are left out.
-        judges: who counts; all if None.
+        judges: Judges to count; None counts all.
 
     Returns:
         Table of group (`all`, `option`, `judge`, `query`), name, judgments, median,
         mean (seconds), pairs and pair_mean, the mean over pairs of the median of their
-        judgments. Options are a tie, A>B, A>>B (definite) and bad, whichever side.
+        judgments. Options are a tie, A>B, A>>B (definite) and bad, on either side.
 
     Source: Carterette et al. 2008, 3.2, Table 4 (medians); Xie et al. 2020, 3.2,
     Figure 2 (pair_mean).

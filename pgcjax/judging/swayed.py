@@ -16,14 +16,14 @@ from pgcjax.judging.intervals import FEWEST, Finding, not_asked, odds_words
 from pgcjax.judging.models import PRIOR
 
 MOST_DOCUMENTS = 2000
-"""Documents up to which each has a strength: the model is a table of all pairs."""
+"""Most documents that get strengths: the model has a table of all pairs."""
 
 _MORE = "prefers more of it", "prefers less of it"
 _OWN = "prefers its own", "prefers others' to its own"
 
 
 class Swayed:
-    """Votes with their covariates, of which a model is fitted for each judge."""
+    """Votes with their covariates, to which a model is fitted for each judge."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Swayed:
         """Read covariates of votes, each of which compares two documents.
 
         Raises:
-            UsageError: votes do not have a covariate.
+            UsageError: votes lack a covariate.
         """
         self._votes = compared_votes(table)
         self._judge = table.get("judge", pd.Series("", table.index)).to_numpy(object)
@@ -45,9 +45,9 @@ class Swayed:
         self._own = own_family(table, families)
 
     def covariates(self, rows: Int[np.ndarray, " rows"]) -> Iterator[Finding]:
-        """Estimate the odds that covariates add, of some votes; 1 without effect.
+        """Estimate the odds that covariates add in some votes; 1 without effect.
 
-        Documents have strengths, which are what they are without covariates.
+        Documents have strengths, which hold the covariates constant.
         """
         data = self._covariates._replace(towards=self._covariates.towards[rows])
         varied = data.known.any(axis=0)
@@ -61,8 +61,8 @@ class Swayed:
     def own_answers(self, judge: str) -> Iterator[Finding]:
         """Estimate the odds that a judge adds to documents of its own family.
 
-        Strengths are those of all judges, of whom this one may tell documents apart
-        more or less sharply; what is left of its votes on its own is the advantage.
+        Strengths come from all judges, but this judge may have another discrimination;
+        the advantage is the remaining effect of its votes on its family.
         """
         of_judge = self._judge == judge
         towards = np.where(of_judge, self._own, 0.0)
@@ -83,7 +83,7 @@ class Swayed:
         *,
         words: tuple[str, str],
     ) -> Iterator[Finding]:
-        """Fit one model of some votes, and return the odds of each covariate."""
+        """Fit one model to some votes, and return the odds of each covariate."""
         size = len(rows) if size is None else size
         of = [name if probe != name else "" for name in data.names]
         first, second, won, weight, query = (c[rows] for c in self._votes[1:])

@@ -25,8 +25,8 @@ def tally_votes(table: pd.DataFrame) -> pd.DataFrame:
     """Count votes on each pair, for the document that they prefer and against it.
 
     Returns:
-        `TALLY`, and by `conflicts`: judges that voted both ways; of votes with times
-        also `first_time` and `last_time`.
+        Columns `TALLY`, and from `conflicts` the judges that voted both ways; for votes
+        with times also `first_time` and `last_time`.
     """
     named = directed(table).assign(votes=lambda t: weights_of(t))
     named["judge"] = named.get("judge", pd.Series("", named.index)).fillna("")
@@ -59,9 +59,9 @@ def _joined(texts: Iterable[str]) -> str:
 
 
 def _moment(seconds: float) -> str:
-    """Write a time as a date of UTC; a number that is hardly one stays a number."""
+    """Write a time as a date in UTC; an implausible time stays a number."""
     if np.isnan(seconds):
         return ""
-    if not 1e8 < seconds < 1e10:  # of 1973 to 2286
+    if not 1e8 < seconds < 1e10:  # from 1973 to 2286
         return f"{seconds:.15g}"
     return pd.Timestamp(seconds, unit="s").isoformat(timespec="seconds")

@@ -24,18 +24,19 @@ def transitivity(
 ) -> pd.DataFrame:
     """Count how many triples of documents are judged transitively.
 
-    A triple counts if all its three pairs are judged. It is transitive if the documents
-    can be put in an order, ties allowed, that all three judgments follow. `asym` has no
-    tie; `s2a` one (transitive if the third document compares alike with both); `s2s`
-    two or three (transitive if three); `all` is any. `chains` counts i > j > k with i
-    and k judged, and calls it transitive if i > k: a cycle has three such chains.
+    A triple counts if all its three pairs are judged. It is transitive if an order of
+    its documents, ties allowed, agrees with all three judgments. `asym` has no tie;
+    `s2a` one (transitive if the third document compares alike with both); `s2s` two or
+    three (transitive if three); `all` is any. `chains` counts i > j > k with i and k
+    judged, and calls it transitive if i > k: a cycle has three of these chains.
 
     Args:
-        preferences: as of `read_preferences`; strengths and bad documents play no part.
-        of: `majority`: of each pair, what more votes say than anything else, be it half
-            of them or less; `judges`: each judge apart.
-        judges: who counts; all if None.
-        split: a pair whose votes have no majority is not judged (`drop`), or a `tie`.
+        preferences: Judgments, as in `read_preferences`; strengths and bad documents
+            are ignored.
+        of: `majority`: the most frequent vote on each pair, be it half of them or less;
+            `judges`: each judge separately.
+        judges: Judges to count; None counts all.
+        split: A pair whose votes have no majority is not judged (`drop`), or a `tie`.
 
     Returns:
         Five rows for the majority, or for each judge: judge, kind, triples, transitive,

@@ -24,7 +24,7 @@ from pgcjax.later import stats
 
 _PAIR = ["query_id", "low", "high"]
 _COLUMNS = ["statistic", "a", "b", "estimate", "low", "high", "p", "count", "verdict"]
-_BLOCKS = 50  # groups of clusters of which one at a time is left out
+_BLOCKS = 50  # blocks of clusters; each is left out in turn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,17 +32,18 @@ class JudgeComparison(Result):
     """Agreement and differences of two judges on the pairs that both judged.
 
     Attributes:
-        table: a row for each statistic: statistic, a and b (its value for each judge,
-            where each has one), estimate, low, high (95 % interval), p (of no
-            difference), count (of pairs, documents or queries) and verdict.
-        judges: their names.
-        answers: how often the first judge says the row's, the second the column's.
-        pairs: pairs that they decide in opposite ways: query_id, doc_id (that the first
-            judge prefers), other_doc_id; of the queries with most of them first.
-        queries: query_id, pairs, agree, opposite and, of documents that are of one
-            query, tau; those with the most opposite decisions first.
-        documents: query_id (of documents that are of one query), doc_id and by either
-            judge strength (Bradley-Terry) and rank; those that differ most first.
+        table: A row for each statistic: statistic, a and b (its value for each judge,
+            if it has one), estimate, low, high (95 % interval), p (of no difference),
+            count (of pairs, documents or queries) and verdict.
+        judges: Names of both judges.
+        answers: Number of pairs with the row's answer by the first judge and the
+            column's by the second.
+        pairs: Pairs that they decide in opposite ways: query_id, doc_id (which the
+            first judge prefers), other_doc_id; queries with most of them first.
+        queries: query_id, pairs, agree, opposite and, if documents belong to one query,
+            tau; queries with the most opposite decisions first.
+        documents: query_id (if documents belong to one query), doc_id and for each
+            judge strength (Bradley-Terry) and rank; largest differences first.
     """
 
     judges: tuple[str, str]
@@ -64,25 +65,25 @@ def compare(
 ) -> JudgeComparison:
     """Compare two judges, or two versions of a judge, on the pairs that both judged.
 
-    Of several votes of a side on a pair, what most of them say counts; none, a tie.
+    Several votes of a side on a pair count as their majority, or else as a tie.
 
     Args:
-        a: votes of one judge or panel, as of `read_preferences`.
-        b: of the other; None: `a` has both, by name.
-        judges: the judge of `a`, and the judge of `b`; by default all votes of each
-            are one, and without `b` the two that `a` names.
-        names: what the two are called; by default as `judges`, or A and B.
-        before: votes of the first judge from before, on the same pairs: whether it
-            agrees with the second less or more than then (drift).
-        lengths: of documents, as of `audit`.
-        progress: called with `("comparing judges", done, total)`.
+        a: Votes of one judge or panel, as in `read_preferences`.
+        b: Votes of the other; None takes both from `a`, by name.
+        judges: The judge of `a`, and the judge of `b`; by default all votes of each
+            are one judge's, and without `b` the two that `a` names.
+        names: Names to print; by default those of `judges`, or A and B.
+        before: Earlier votes of the first judge on the same pairs, to test whether its
+            agreement with the second has changed (drift).
+        lengths: Lengths of documents, as in `audit`.
+        progress: Called with `("comparing judges", done, total)`.
 
-    Source: intervals by leaving out queries (jackknife), or pairs if they are of fewer
+    Source: intervals by leaving out queries (jackknife), or pairs if there are fewer
     than 10 queries; τ_b of Kendall 1945.
 
     Raises:
-        UsageError: an unknown judge, or not two. DataError: a row is malformed, or no
-            pair is of both.
+        UsageError: an unknown judge, or not two judges. DataError: a row is malformed,
+            or no pair was judged by both.
     """
     judges, sources = _sources(a, b, judges)
     called = tuple(names or judges or ("A", "B"))
@@ -117,7 +118,7 @@ def compare(
 def _sources(
     a: Any, b: Any, judges: Sequence[str] | None
 ) -> tuple[tuple[str, str] | None, list[pd.DataFrame]]:
-    """Read both sides, and find who is compared."""
+    """Read both sides, and find the names of the judges."""
     first = read_preferences(a)
     if judges is None and b is None:
         judges = sorted({*first["judge"].dropna()} if "judge" in first else ())
@@ -140,7 +141,7 @@ def _compared(votes: Any, judge: str | None) -> pd.DataFrame:
 def _shared(
     tables: list[pd.DataFrame], names: tuple[str, ...]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return decisions on all pairs, a column for each table, and on those of both."""
+    """Return decisions on all pairs, a column for each table, and on shared pairs."""
     both = pd.concat([_decided(table) for table in tables], axis=1, join="outer")
     shared = both[both[[0, 1]].notna().all(axis=1)]
     if shared.empty:
@@ -154,7 +155,7 @@ def _shared(
 
 
 def _decided(table: pd.DataFrame) -> pd.Series:
-    """Return what most votes say of each pair: 1 for the low document, -1, or 0."""
+    """Return the majority of each pair: 1 for the low document, -1, or 0 for a tie."""
     pairs = majority(table)
     doc, other = pairs["doc_id"].to_numpy(str), pairs["other_doc_id"].to_numpy(str)
     low, high = np.where(doc < other, [doc, other], [other, doc])
@@ -164,11 +165,11 @@ def _decided(table: pd.DataFrame) -> pd.Series:
 
 
 def _clusters(pairs: pd.DataFrame, among: pd.DataFrame | None = None) -> Any:
-    """Number what goes together: pairs of a query, or if queries are few each pair.
+    """Number clusters: the pairs of a query, or each pair if queries are few.
 
     Args:
-        pairs: query_id, low and high of what is numbered.
-        among: the same of all that there is, by which numbers are given.
+        pairs: query_id, low and high of the pairs to number.
+        among: All pairs, with the same columns, which define the numbers.
     """
     among = pairs if among is None else among
     by = _PAIR[:1] if among["query_id"].nunique() >= FEWEST_QUERIES else _PAIR
@@ -192,7 +193,7 @@ def _agreement(
 
 
 def _row(finding: Finding, a: float = nan, b: float = nan, p: float = nan) -> tuple:
-    """Lay out a finding, and what it is of either judge."""
+    """Lay out a finding, and its value for each judge."""
     probe, _, *interval, size, verdict = finding
     return (probe, a, b, *interval, p, size, verdict)
 
@@ -201,7 +202,7 @@ def _orders(shared: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series, tuple]:
     """Order documents by each judge; those of many queries are systems: one order.
 
     Returns:
-        Documents as of `JudgeComparison`, tau of each query, and its row.
+        Documents as in `JudgeComparison`, tau of each query, and the row of tau.
     """
     pairs = shared.index.to_frame(index=False)
     ends = pd.concat(
@@ -245,7 +246,7 @@ def _orders(shared: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series, tuple]:
 
 
 class _Side(NamedTuple):
-    """Votes of a judge, as of `votes_by_pair`, and pairs judged in both orders."""
+    """Votes of a judge, as from `votes_by_pair`, and pairs judged in both orders."""
 
     votes: pd.DataFrame
     double: pd.DataFrame
@@ -272,15 +273,15 @@ _DIFFERENCES: dict[str, tuple[Callable[[_Side], Finding], bool, str]] = {
     "first": (lambda side: first_odds(side.votes), True, "prefers the first"),
     "longer": (lambda side: length_odds(side.votes), True, "prefers longer ones"),
 }
-"""Statistics of a judge: the function, whether it is of odds, and what it means."""
+"""Statistics of a judge: the function, whether it returns odds, and its meaning."""
 
 
 def _differences(
     sides: list[_Side], names: tuple[str, ...], progress: Progress | None
 ) -> list[tuple]:
-    """Test what differs between judges; of odds, the ratio is the difference.
+    """Test differences between judges; the difference of odds is their ratio.
 
-    Blocks of queries are left out in turn, of all statistics at once.
+    Blocks of queries are left out in turn, for all statistics at once.
     """
     among = pd.concat([side.votes[_PAIR] for side in sides])
     sides = [
@@ -302,7 +303,7 @@ def _differences(
 
 
 def _contrast(name: str, found: list[Finding]) -> float:
-    """Return the difference of a statistic of two judges, of odds that of the logs."""
+    """Return the difference of a statistic of two judges; of odds, in logarithms."""
     a, b = (finding.estimate for finding in found)
     if not _DIFFERENCES[name][1]:
         return a - b
@@ -315,10 +316,10 @@ def _difference(
     """Test whether a statistic differs between judges.
 
     Args:
-        name: of the statistic.
-        found: of each judge.
-        left: the difference with each block left out; None if a judge has none.
-        names: of the judges.
+        name: Name of the statistic.
+        found: Finding of each judge.
+        left: The difference with each block left out; None if a judge has no value.
+        names: Names of the judges.
     """
     _, odds, words = _DIFFERENCES[name]
     a, b = (finding.estimate for finding in found)
@@ -342,7 +343,7 @@ def _difference(
 
 
 def _by_t(estimate: float, error: float, n: int) -> tuple[float, float, float]:
-    """Return the ends of a 95 % interval, and p of 0, by Student's t of n clusters."""
+    """Return a 95 % interval, and p of 0, by Student's t for n clusters."""
     half = float(stats.t.isf(0.025, n - 1)) * error
     p = (
         2 * float(stats.t.sf(abs(estimate) / error, n - 1))
@@ -376,7 +377,7 @@ def _drift(shared: pd.DataFrame, cluster: Int[np.ndarray, " pairs"]) -> tuple:
 
 
 def _answers(shared: pd.DataFrame) -> pd.DataFrame:
-    """Count answers of both judges, each pair both ways round."""
+    """Count answers of both judges, with each pair in both orders."""
     names = ["better", "tie", "worse"]
     signs = [shared[side].to_numpy() for side in (0, 1)]
     a, b = (1 - np.concatenate([sign, -sign]).astype(np.int64) for sign in signs)
@@ -385,7 +386,7 @@ def _answers(shared: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_query(shared: pd.DataFrame, taus: pd.Series) -> pd.DataFrame:
-    """Count pairs by query, the queries where judges differ most first."""
+    """Count pairs by query; queries where judges differ most come first."""
     marks = pd.DataFrame(
         {
             "pairs": 1,

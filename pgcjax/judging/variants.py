@@ -1,13 +1,13 @@
-"""Variants of the judgments: how often each vote counts, in each variant.
+"""Variants of the judgments, in which each vote has another count.
 
 A variant is the judgments with other weights: `weights[variant, vote]`, and a name for
-each variant. Votes are drawn again, left out, fewer, or one more. Each function here
-that returns `Variants` is such an idea; `engine.variant_batch` scores runs by all of
-them.
+each variant. Votes are resampled, left out, subsampled or added. Each function here
+that returns `Variants` is one of these treatments; `engine.variant_batch` scores runs
+by all variants.
 
-Random numbers are numpy's Philox by seed, kind, block of `BLOCK` variants and query,
-made on the host: a variant does not depend on how many there are, on other queries, or
-on how the work is cut.
+Random numbers come from numpy's Philox by seed, kind, block of `BLOCK` variants and
+query, on the host: a variant does not depend on the number of variants, on other
+queries, or on the chunks of the work.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from pgcjax.later import pd
 BLOCK = 128
 """Variants that are drawn together."""
 
-# Apart from those of tests.
+# Tests use other numbers.
 _KINDS = {"judgments": 16, "judges": 17, "queries": 18, "subsample": 19, "orders": 20}
-_MOST = 10**9  # judgments of a query, of which numpy draws without replacement
-_SEVERAL = 2**14  # judgments of a query that are drawn one by one
+_MOST = 10**9  # most judgments of a query that numpy draws from without replacement
+_SEVERAL = 2**14  # most judgments of a query that are drawn one by one
 
 Counts = Int64[np.ndarray, "variants votes"]
 
 
 class QueryVotes:
-    """Votes of each query, in an order that depends on what they say alone.
+    """Votes of each query, in an order that depends on their content alone.
 
-    A vote of weight w is w judgments; if w is a fraction, it is as many as the next
-    whole number m, each of which counts w / m. A tie is a vote, and so is a document
-    judged bad. A probability is what a vote says: it stays as it is.
+    A vote of weight w is w judgments; if w is a fraction, it is m judgments, m the
+    next whole number, each of which counts w / m. Ties and judgments that a document is
+    bad are votes, too. The probability of a vote is part of its content and unchanged.
 
     Attributes:
-        table: canonical preferences.
-        rows: places in the table of the votes of each query, queries ascending.
-        weight: of each row of the table.
-        judgments: how many of them each row is.
+        table: Canonical preferences.
+        rows: Places in the table of the votes of each query, queries ascending.
+        weight: Weight of each row of the table.
+        judgments: Number of judgments of each row.
     """
 
     def __init__(self, preferences: pd.DataFrame):
@@ -70,21 +70,21 @@ class QueryVotes:
     def weights(
         self, query: str, counts: Counts
     ) -> Float64[np.ndarray, "variants votes"]:
-        """Weights that the votes of a query have by how often they count.
+        """Weights of the votes of a query, given how often each counts.
 
-        Whole ones are the counts themselves, and of a vote that counts as often as it
-        has judgments the weight is what it was: no rounding in either.
+        Weights of whole numbers are the counts themselves. A vote that counts as often
+        as it has judgments keeps its weight exactly.
         """
         weight, judgments = (x[self.rows[query]] for x in (self.weight, self.judgments))
         part = weight * counts / np.maximum(1, judgments)
         return np.where(counts == judgments, weight, part)
 
     def of_variant(self, variants: Variants, number: int) -> pd.DataFrame:
-        """Rows of the table that count in a variant, with what each counts as weight.
+        """Rows of the table that count in a variant, with their weight in it.
 
         Args:
-            variants: of these votes.
-            number: of one of them.
+            variants: Variants of these votes.
+            number: Number of a variant.
         """
         weight = np.zeros(len(self.table))
         first = number // BLOCK * BLOCK
@@ -98,10 +98,10 @@ class Variants(NamedTuple):
     """Variants of the judgments.
 
     Attributes:
-        names: of the variants.
-        counts: `counts(query, part)` tells how often each vote of a query counts in
-            some of the variants: those of `part`, which begin at a multiple of `BLOCK`
-            and are as many at most. A query that has fewer variants has fewer rows.
+        names: Names of the variants.
+        counts: `counts(query, part)` returns how often each vote of a query counts in
+            the variants of `part`, a slice of at most `BLOCK` variants that begins at a
+            multiple of it. A query with fewer variants has fewer rows.
     """
 
     names: Sequence[Any]
@@ -115,7 +115,7 @@ def drawn_votes(votes: QueryVotes, number: int, seed: int = 0) -> Variants:
         judgments, size = votes.judgments[votes.rows[query]], part.stop - part.start
         random = generator(seed, "judgments", part.start // BLOCK, query)
         total = judgments.sum()
-        if total > _SEVERAL:  # one by one, they would take long
+        if total > _SEVERAL:  # drawing one by one would be slow
             return random.multinomial(total, judgments / total, size)
         drawn = random.integers(0, total, (size, total))
         if len(judgments) < total:
@@ -134,7 +134,7 @@ def drawn_judges(votes: QueryVotes, number: int, seed: int = 0) -> Variants:
     judge = judges_of(votes.table, "resampled", "resample judgments")
     judges = int(judge.max(initial=-1)) + 1
 
-    @lru_cache(1)  # queries ask for the same block, one after the other
+    @lru_cache(1)  # queries request the same block one after the other
     def drawn(block: int) -> np.ndarray:
         random = generator(seed, "judges", block)
         return _counted(random.integers(0, judges, (BLOCK, judges)), judges)
@@ -152,14 +152,14 @@ def drawn_queries(
     queries: int,
     cluster: Int[np.ndarray, " queries"] | None = None,
 ) -> Int64[np.ndarray, "variants queries"]:
-    """Draw as many queries as there are, with replacement: how often each is drawn.
+    """Draw as many queries as there are, with replacement, and count each.
 
     Args:
-        seed: of the random numbers.
-        number: of variants.
-        queries: how many there are.
-        cluster: the number of the cluster that each is of: clusters are drawn, as many
-            as there are, with all their queries.
+        seed: Seed of the random numbers.
+        number: Number of variants.
+        queries: Number of queries.
+        cluster: Number of each query's cluster: clusters are drawn, as many as there
+            are, with all their queries.
     """
     if cluster is not None:
         return drawn_queries(seed, number, int(cluster.max()) + 1)[:, cluster]
@@ -174,17 +174,17 @@ def drawn_queries(
 def shares(votes: QueryVotes, share: float, number: int, seed: int = 0) -> Variants:
     """Draw a share of the judgments of each query without replacement.
 
-    What is drawn of a small share is among that of a larger one with the same seed,
-    unless a query has very many judgments.
+    With the same seed, a smaller share is a subset of a larger one, unless a query has
+    very many judgments.
 
     Args:
-        votes: the judgments.
-        share: above 0, and 1 at most; see `kept_judgments`.
-        number: of variants.
-        seed: of the random numbers.
+        votes: The judgments.
+        share: Share above 0 and at most 1; see `kept_judgments`.
+        number: Number of variants.
+        seed: Seed of the random numbers.
 
     Raises:
-        DataError: a query has more judgments than numpy draws from.
+        DataError: a query has more judgments than numpy can draw from.
     """
     for query in votes.rows:
         if votes.total(query) >= _MOST:
@@ -209,7 +209,7 @@ def shares(votes: QueryVotes, share: float, number: int, seed: int = 0) -> Varia
 
 
 def kept_judgments(votes: QueryVotes, share: float, query: str) -> int:
-    """Number of judgments of a query that are a share of them, and 1 at least."""
+    """Number of judgments of a query in a share of them, at least 1."""
     return max(1, int(share * votes.total(query) + 0.5))
 
 
@@ -217,10 +217,10 @@ class Owners(NamedTuple):
     """Owners of the votes: judges, or runs that alone contributed a document.
 
     Attributes:
-        names: the owners, ascending.
-        of: whose each row of the table is, by number, or -1: nobody's, or everybody's.
-            The two documents of a vote may be of different runs.
-        documents: of runs, how many judged documents each of them alone brought.
+        names: Names of the owners, ascending.
+        of: Number of the owner of each row of the table; -1 for no owner or several.
+            The two documents of a vote may have different runs as owners.
+        documents: Number of judged documents that each run alone contributed.
     """
 
     names: list[str]
@@ -229,7 +229,7 @@ class Owners(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """Name of all that counts depend on, beside the judgments."""
+        """Name that covers all inputs of the counts except the judgments."""
         text = "\n".join(self.names).encode()
         return sha256(text + b"\0" + self.of.tobytes()).hexdigest()[:16]
 
@@ -238,7 +238,7 @@ class Owners(NamedTuple):
         out, weight = np.zeros(len(self.names)), votes.weight
         first, second = self.of
         np.add.at(out, first[first >= 0], weight[first >= 0])
-        other = (second >= 0) & (second != first)  # one that is twice of a run is one
+        other = (second >= 0) & (second != first)  # count a run's vote once
         np.add.at(out, second[other], weight[other])
         return out.astype(np.int64) if (weight % 1 == 0).all() else out
 
@@ -247,7 +247,7 @@ def judges_as_owners(votes: QueryVotes) -> Owners:
     """Take the judges as the owners of their votes.
 
     Raises:
-        DataError: a judgment names no judge, or there is one judge alone.
+        DataError: a judgment names no judge, or there is only one judge.
     """
     judge = judges_of(votes.table, "left out", "leave out runs")
     names = sorted(votes.table["judge"].unique()) if len(votes.table) else []
@@ -261,7 +261,7 @@ def judges_as_owners(votes: QueryVotes) -> Owners:
 
 
 def left_out(votes: QueryVotes, owners: Owners) -> Variants:
-    """Leave out all votes of one owner, one after the other."""
+    """Leave out all votes of each owner in turn."""
 
     def counts(query: str, part: slice) -> Counts:
         rows, owner = votes.rows[query], np.arange(part.start, part.stop)
@@ -278,12 +278,12 @@ def both_answers(
     """Add one vote to a pair of documents of each query, for the first or the second.
 
     Args:
-        preferences: canonical.
-        pairs: of each query, their first and their second documents.
+        preferences: Canonical preferences.
+        pairs: First and second documents of the pairs of each query.
 
     Returns:
-        The votes with all those that may be added, and variants that add the vote for
-        the first of a pair, for its second, for the first of the next pair, and so on.
+        The votes with all added ones, and variants that add the vote for the first
+        document of a pair, then for its second, for the first of the next pair, etc.
     """
     first = len(preferences)
     columns = {
@@ -310,17 +310,17 @@ def both_answers(
 def turned(
     preferences: pd.DataFrame,
 ) -> tuple[QueryVotes, Variants, dict[str, Int[np.ndarray, " turned"]]]:
-    """Turn one judgment of each query round, one after the other.
+    """Reverse one judgment of each query in turn.
 
-    Ties and bad documents stay as they are. Of judgments that say the same, with equal
-    weights and probabilities, one is turned: others would do the same.
+    Ties and bad documents do not change. If judgments say the same with equal weights
+    and probabilities, one of them is reversed, because each has the same effect.
 
     Args:
-        preferences: canonical.
+        preferences: Canonical preferences.
 
     Returns:
-        The votes, with what turned ones say behind them; variants, of which the i-th
-        turns the i-th judgment of each query; and these, as rows of the table.
+        The votes, followed by the reversed ones; variants, of which the i-th reverses
+        the i-th judgment of each query; and these judgments, as rows of the table.
     """
     table = preferences.reset_index(drop=True)
     weight = weights_of(table)
@@ -343,16 +343,16 @@ def turned(
 
 
 def alike(preferences: pd.DataFrame) -> dict[str, list[Int[np.ndarray, " rows"]]]:
-    """Group judgments of each query that say the same, whoever says it.
+    """Group judgments of each query that say the same, whoever the judge is.
 
     Args:
-        preferences: canonical, numbered from 0.
+        preferences: Canonical preferences, numbered from 0.
 
     Returns:
-        Rows of each group, by the first; without ties and bad documents.
+        Rows of each group, in the order of first rows; without ties and bad documents.
     """
     weight = weights_of(preferences)
-    says = np.array(_meaning(preferences))[[0, 1, 3, 4, 5]]  # not who says it
+    says = np.array(_meaning(preferences))[[0, 1, 3, 4, 5]]  # without the judge
     query = pd.factorize(preferences["query_id"])[0]
     says = np.nan_to_num(np.column_stack([query, *says, weight]), nan=-1)
     _, first, group = np.unique(says, axis=0, return_index=True, return_inverse=True)
@@ -368,7 +368,7 @@ def alike(preferences: pd.DataFrame) -> dict[str, list[Int[np.ndarray, " rows"]]
 def generator(seed: int, kind: str, block: int, query: str = "") -> np.random.Generator:
     """Make the random numbers of a block of variants, and of a query if one is named.
 
-    A query is known by its name, so that its draws do not depend on the others.
+    A query's seed depends on its name, so its draws do not depend on other queries.
     """
     key = (_KINDS[kind], block, crc32(query.encode()), len(query))
     sequence = np.random.SeedSequence(seed, spawn_key=key)
@@ -381,14 +381,14 @@ def resample_judgments(
     """Return the judgments of one replicate, as `uncertainty(replicates=…)` draws them.
 
     Args:
-        preferences: what `read_preferences` takes.
+        preferences: Judgments, as `read_preferences` takes them.
         resample: `judgments`, with replacement within each query; or `judges`.
-        seed: as of `uncertainty`.
-        replicate: its number, from 0.
+        seed: Seed, as in `uncertainty`.
+        replicate: Number of the replicate, from 0.
 
     Returns:
-        The canonical rows that were drawn; `weight` is how often, times what one of
-        its judgments counts.
+        The canonical rows that were drawn; `weight` is how often, times the weight of
+        one of the row's judgments.
 
     Raises:
         UsageError: an argument is wrong. DataError: a judgment is malformed, or names
@@ -407,14 +407,15 @@ def subsample_judgments(
     """Return the judgments of one subsample, as `enough` draws them.
 
     Args:
-        preferences: what `read_preferences` takes.
-        share: of the judgments of each query, above 0 and 1 at most; 1 at least stays.
-        seed: as of `enough`.
-        replicate: its number, from 0.
+        preferences: Judgments, as `read_preferences` takes them.
+        share: Share of the judgments of each query, above 0 and at most 1; at least
+            one judgment stays.
+        seed: Seed, as in `enough`.
+        replicate: Number of the subsample, from 0.
 
     Returns:
-        The canonical rows that were drawn; `weight` is how often, times what one of
-        its judgments counts.
+        The canonical rows that were drawn; `weight` is how often, times the weight of
+        one of the row's judgments.
 
     Raises:
         UsageError: an argument is wrong. DataError: a judgment is malformed.
@@ -426,23 +427,23 @@ def subsample_judgments(
 
 
 def check_share(share: float) -> None:
-    """Refuse what is no share of the judgments."""
+    """Refuse a number that is no share of the judgments."""
     if not (isinstance(share, Real) and 0 < share <= 1):
         raise UsageError(f"share={share!r}: expected a number above 0, and 1 at most")
 
 
 def _check_replicate(seed: int, replicate: int) -> None:
-    """Refuse a seed that numpy would refuse, and a number of no replicate."""
+    """Refuse seeds that numpy refuses, and negative numbers of replicates."""
     for name, number in (("seed", seed), ("replicate", replicate)):
         if number < 0:
             raise UsageError(f"{name}={number}: expected a whole number from 0")
 
 
 def _meaning(preferences: pd.DataFrame) -> list[np.ndarray]:
-    """Columns that votes of a query are sorted by: what they say, and then who says it.
+    """Columns that sort the votes of a query: first their content, then their judge.
 
-    So a draw depends neither on the order of lines, nor on which document of a pair
-    is given first.
+    With them, a draw depends neither on the order of lines, nor on which document of a
+    pair is given first.
     """
     rows = len(preferences)
     both = pd.concat([preferences["doc_id"], preferences["other_doc_id"]])
@@ -455,7 +456,7 @@ def _meaning(preferences: pd.DataFrame) -> list[np.ndarray]:
     p = preferences.get("probability", pd.Series(np.nan, preferences.index))
     p = p.to_numpy(np.float64)
     likely = np.where(turned, 1 - p, p)
-    # What counts in part counts as much wherever its row stands.
+    # Fractional weights sort, too: each then counts the same wherever its row is.
     weight = weights_of(preferences)
     part = np.where(weight % 1 == 0, 1.0, weight)
     return [part, likely, who, np.where(turned, -sign, sign), high, low]
@@ -465,9 +466,9 @@ def judges_of(preferences: pd.DataFrame, treatment: str, else_: str) -> np.ndarr
     """Number the judges, ascending by name.
 
     Args:
-        preferences: canonical.
-        treatment: what is to be done to judges.
-        else_: what to do where they have no names.
+        preferences: Canonical preferences.
+        treatment: Treatment of judges, for the message.
+        else_: Advice for judges without names, for the message.
 
     Raises:
         DataError: a judgment names no judge.

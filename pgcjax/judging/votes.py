@@ -1,4 +1,4 @@
-"""Votes on pairs of documents: what each judge says of each pair, once."""
+"""Votes on pairs of documents: one of each judge on each pair."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,17 +48,17 @@ def encode(
     """Turn preferences into options.
 
     Args:
-        values: preferences, NaN for two bad documents.
-        grouping: one of `GROUPINGS`, or a name for each preference.
-        sides: if `any`, each option has to have one that mirrors it.
+        values: Preferences, NaN for two bad documents.
+        grouping: One of `GROUPINGS`, or a name for each preference.
+        sides: If `any`, each option needs one that mirrors it.
 
     Returns:
         Names of the options, from the strongest for B to the strongest for A; the
         option that mirrors each (itself if none does); and the option of each vote,
-        -1 where it has none.
+        -1 for a vote that is left out.
 
     Raises:
-        UsageError: an unknown grouping, or one that is not the same both ways round.
+        UsageError: an unknown grouping, or one that treats A and B differently.
     """
     if isinstance(grouping, Mapping):
         naming: Callable[[float], str | None] = grouping.get
@@ -103,15 +103,15 @@ class Votes:
 
     Attributes:
         pairs: query_id, doc_id (A) and other_doc_id (B) of each pair, ascending.
-        options: what a vote can say, from the strongest for B to the strongest for A.
-        mirrored: the option that each becomes when A and B change places.
-        judges: names, ascending.
-        pair: which pair each vote is on.
-        option: which option it is.
+        options: Options of a vote, from the strongest for B to the strongest for A.
+        mirrored: The option that each becomes when A and B are exchanged.
+        judges: Names of the judges, ascending.
+        pair: Number of the pair of each vote.
+        option: Number of the option of each vote.
         sign: 1 for A, -1 for B, 0 for neither.
-        judge: whose it is; -1 where no judge is named.
-        weight: equal votes that it stands for; 1 of a judge who is named.
-        notes: what was left out, a line each.
+        judge: Number of the judge of each vote; -1 if no judge is named.
+        weight: Number of equal votes that a row counts as; 1 for a named judge.
+        notes: Lines on judgments that were left out.
     """
 
     pairs: pd.DataFrame
@@ -136,14 +136,14 @@ class Votes:
     def most(
         self, split: str = "drop"
     ) -> tuple[Int[np.ndarray, " pairs"], Bool[np.ndarray, " pairs"]]:
-        """Decide each pair by what most of its votes say: A is better, B is, or a tie.
+        """Decide each pair by its most frequent sign: A is better, B is, or a tie.
 
         Args:
-            split: a pair for which two of the three have equally many votes is not
-                decided (`drop`), or a `tie`.
+            split: Decision where two of the three have equally many votes: none
+                (`drop`), or a `tie`.
 
         Returns:
-            Signs, 0 for a tie, and whether the pair is decided.
+            Signs, 0 for a tie, and whether each pair is decided.
         """
         cell = self.pair * 3 + self.sign + 1
         n = len(self.pairs)
@@ -156,14 +156,14 @@ class Votes:
 def read_judgments(
     preferences: Any, judges: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Read preferences, of the judges named or of all.
+    """Read preferences of all judges, or of the named ones.
 
     Returns:
-        As of `read_preferences`; of a DataFrame also its column `seconds`.
+        Preferences as from `read_preferences`; a DataFrame keeps its column `seconds`.
 
     Raises:
         DataError: a row is malformed.
-        UsageError: a judge is not there.
+        UsageError: an unknown judge.
     """
     table = read_preferences(preferences)
     if isinstance(preferences, pd.DataFrame) and "seconds" in preferences:
@@ -187,21 +187,21 @@ def collect(
     sides: str = "any",
     bad: bool = False,
 ) -> Votes:
-    """Collect votes: of each judge one on each pair.
+    """Collect one vote of each judge on each pair.
 
-    Equal judgments by one judge of one pair are one vote. A judge who says different
-    things of a pair has no vote on it. A judgment without a judge is one vote.
+    Equal judgments of a pair by one judge are one vote. A judge whose judgments of a
+    pair differ has no vote on it. A judgment without a judge is one vote.
 
     Args:
-        preferences: as of `read_preferences`.
-        grouping: which options are one: `all` (none), `sign` (A preferred, a tie, B
+        preferences: Judgments, as in `read_preferences`.
+        grouping: Options to merge: `all` (none), `sign` (A preferred, a tie, B
             preferred), `strict` (the same, ties left out), `tied` (a tie or not), or a
             name for each preference, as `{-2: "left", -1: "left", 0: "tie", …}`; a
             preference without a name is left out.
-        judges: who counts; all if None.
+        judges: Judges to count; None counts all.
         sides: `any`: A is the document whose id is first; `given`: the one shown first
-            where that is known, else the one given first; both orders are two pairs.
-        bad: whether judgments that a document is bad count, by what they imply.
+            if known, else the one given first; both orders are two pairs.
+        bad: Whether judgments that a document is bad count, by implied preferences.
 
     Raises:
         UsageError: an unknown grouping, judge or side.
@@ -242,10 +242,10 @@ def collect(
 
 
 def _with_bad(table: pd.DataFrame, bad: bool) -> tuple[pd.DataFrame, list[str]]:
-    """Replace judgments that a document is bad by what they imply, or leave them out.
+    """Replace judgments that a document is bad by implied ones, or leave them out.
 
     Returns:
-        Judgments of pairs, and notes on what was left out.
+        Judgments of pairs, and notes on judgments that were left out.
     """
     alone = table["other_doc_id"].isna()
     if bad:
@@ -257,7 +257,7 @@ def _with_bad(table: pd.DataFrame, bad: bool) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _first_first(table: pd.DataFrame) -> pd.DataFrame:
-    """Put what was shown first in the place of doc_id, where that is known."""
+    """Put the document shown first, if known, in the place of doc_id."""
     if "first" not in table:
         return table
     turned = (table["first"] == table["other_doc_id"]).fillna(False).to_numpy(bool)
@@ -270,7 +270,7 @@ def _first_first(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _unordered(pairs: pd.DataFrame) -> pd.DataFrame:
-    """List pairs once, whichever of the two is first."""
+    """List each pair once, with its documents in ascending order."""
     docs = np.sort(pairs[_PAIR[1:]].to_numpy(str), axis=1)
     return pairs[["query_id"]].assign(a=docs[:, 0], b=docs[:, 1]).drop_duplicates()
 
@@ -316,11 +316,11 @@ def _once(
 
 
 def _implied(table: pd.DataFrame) -> pd.DataFrame:
-    """List what a judge says who finds documents bad, of pairs not judged as such.
+    """List preferences that a judge implies by finding documents bad.
 
-    Of the documents that a judge saw for a query, all others are preferred to a bad
-    one; of two bad ones both are bad (preference NaN) [Carterette et al. 2008, 3.1,
-    5.2]. Rows that name no judge are of one judge here.
+    For pairs not judged, each other document that the judge saw for the query is
+    preferred to a bad one; of two bad documents both are bad (preference NaN)
+    [Carterette et al. 2008, 3.1, 5.2]. Rows without a judge count as one judge's here.
     """
     columns = [*_PAIR, "preference", *(["judge"] if "judge" in table else [])]
     judge = table["judge"].fillna("") if "judge" in table else ""
