@@ -83,8 +83,7 @@ def rank_sets(
         measure: Name of the measure; needed if scores have several.
         level: Simultaneous level of all ranks.
         seed: Seed of the random numbers, which are those of `compare`.
-        resamples: Number of resamples of the queries; None takes 2000, or 500 for more
-            than 500 runs.
+        resamples: Number of resamples; None takes 2000, or 500 for more than 500 runs.
         missing: Treatment of queries that runs lack: `error`, `drop` or `zero`.
         cluster: Cluster of each query, as in `compare`.
         system: System of each run, as in `compare`; systems are ranked.
