@@ -41,8 +41,8 @@ class Board(NamedTuple):
     """Scores of the runs by a judge.
 
     Attributes:
-        query_ids: the queries that the judge judged, ascending.
-        values: of each run and query.
+        query_ids: Names of the queries that the judge judged, ascending.
+        values: Score of each run and query.
     """
 
     query_ids: list[str]
@@ -56,13 +56,13 @@ class JudgeOrders(Result):
     Two judges are compared on the queries that both judged.
 
     Attributes:
-        run_ids: the runs, ascending.
+        run_ids: Names of the runs, ascending.
         boards: by judge, ascending, and by what becomes of votes in both orders that do
             not agree (`--flips`): of each judge by `metadata["flips"]`, and by all
             policies where a judge has votes in both orders.
         flipped: of these judges, how many double votes each has, and how many of them
             are flipped.
-        table: what `orders` says.
+        table: Table that `orders` returns.
     """
 
     run_ids: list[str]
@@ -106,13 +106,13 @@ class JudgeOrders(Result):
         """Correlate the orders of the runs by each two judges.
 
         Args:
-            coefficients: names as of `correlation`, with judge_a as the truth.
-            interval: of tau, as of `correlate_leaderboards`.
+            coefficients: Names as in `correlation`, with judge_a as the truth.
+            interval: Interval of tau, as in `correlate_leaderboards`.
             alpha: 1 less the level of the intervals, and the level of the tests.
-            resamples: of the intervals.
-            seed: of the resamples.
+            resamples: Number of resamples for the intervals.
+            seed: Seed of the resamples.
             correction: of p of paired t tests of all pairs of runs, for each judge.
-            progress: called with `("comparing judges", done, total)`.
+            progress: Function called with `("comparing judges", done, total)`.
 
         Returns:
             A row for each two judges and coefficient: judge_a, judge_b, coefficient,
@@ -143,8 +143,8 @@ class JudgeOrders(Result):
         """List the pairs of runs that two judges put in opposite orders.
 
         Args:
-            alpha: level of the tests.
-            correction: of their p.
+            alpha: Level of the tests.
+            correction: Correction of their p.
 
         Returns:
             judge_a, judge_b, run_a (that judge_a prefers), run_b, difference_a and
@@ -181,12 +181,12 @@ class JudgeOrders(Result):
         two judges are of the queries that all policies leave.
 
         Args:
-            coefficients: as of `orders`.
-            interval: likewise; the change has none.
+            coefficients: Names as in `orders`.
+            interval: Interval as in `orders`; the change has none.
             alpha: 1 less the level of the intervals.
-            resamples: as of `orders`.
-            seed: likewise.
-            progress: called with `("comparing judges", done, total)`.
+            resamples: Number as in `orders`.
+            seed: Seed as in `orders`.
+            progress: Function called with `("comparing judges", done, total)`.
 
         Returns:
             judge_a, flips_a, judge_b, flips_b, coefficient, value, low, high; of two
@@ -270,7 +270,7 @@ class JudgeOrders(Result):
         """Describe in a line how alike two judges order the runs, and what is flipped.
 
         Args:
-            orders: what `orders` gave.
+            orders: Table that `orders` returned.
         """
         first = orders.drop_duplicates(["judge_a", "judge_b"])
         lines = [self._told(row) for _, row in first.iterrows()]

@@ -1,4 +1,4 @@
-"""Leaderboards against the true one: how alike they order the runs, and how surely."""
+"""Correlations of leaderboards with the true one, with intervals."""
 
 import os
 import warnings
@@ -24,9 +24,9 @@ class _Leaderboard:
     """Scores by several measures.
 
     Attributes:
-        name: in messages.
-        tables: run_id, query_id and value by measure.
-        means: measures that have a mean of each run, and nothing else.
+        name: Name in messages.
+        tables: Table with run_id, query_id and value of each measure.
+        means: Measures with only a mean of each run.
     """
 
     name: str
@@ -54,25 +54,25 @@ def correlate_leaderboards(
     """Correlate leaderboards with the true one, by the means of the runs.
 
     Args:
-        truth: scores of queries, of means (query `all`, or none), or of both: `Scores`,
-            a DataFrame or a file.
-        leaderboards: the same, or several by name.
-        measures: of the leaderboards; all that there are if None.
-        truth_measures: of the truth; all that there are if None.
-        coefficients: names as of `correlation`, with the truth first.
-        interval: of tau, `simex`, as `orders.tau_interval` makes it, queries
-            drawn for both leaderboards together; or `none`. There is none of other
-            coefficients, of fewer than 50 queries, and of means alone.
+        truth: Scores of queries, of means (query `all`, or no query), or of both:
+            `Scores`, a DataFrame or a file.
+        leaderboards: Scores as for `truth`, or several of them by name.
+        measures: Measures of the leaderboards; None takes all.
+        truth_measures: Measures of the truth; None takes all.
+        coefficients: Names as in `correlation`, whose first order is the truth.
+        interval: Interval of tau: `simex`, by `orders.tau_interval` with the same
+            queries drawn for both leaderboards; or `none`. Other coefficients, fewer
+            than 50 queries, and means alone get no interval.
         alpha: 1 less the level of the intervals.
-        resamples: of the intervals.
-        seed: of the resamples.
-        missing: as of `correlate`, for each leaderboard with the truth; a run that one
-            of the two lacks is an error, and left out by `drop`.
+        resamples: Number of resamples for the intervals.
+        seed: Seed of the resamples.
+        missing: Treatment of missing queries as in `correlate`, for each leaderboard
+            with the truth. A run that only one has is an error; `drop` drops it.
 
     Returns:
-        A row for each leaderboard, two measures and coefficient: leaderboard,
-        truth_measure, measure, coefficient, value, low, high, resamples (in which it is
-        defined), runs, queries, undefined (what is NaN, and why).
+        A row for each leaderboard, pair of measures and coefficient: leaderboard,
+        truth_measure, measure, coefficient, value, low, high, resamples (those with a
+        defined value), runs, queries, undefined (the reason of a NaN).
 
     Raises:
         UsageError: an argument is wrong. DataError: scores are malformed or missing.
@@ -97,7 +97,7 @@ def correlate_leaderboards(
 
 
 def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _Leaderboard:
-    """Read a leaderboard, of which `chosen` measures are wanted."""
+    """Read the `chosen` measures of a leaderboard."""
     frame, origin = source, Origin(name)
     if isinstance(source, (str, os.PathLike)):
         frame, origin = read_any_scores(source)
@@ -118,7 +118,7 @@ def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _Leaderboard:
             table["measure"] == measure, ["run_id", "query_id", "value"]
         ]
         average = of_measure["query_id"].isin(matrix.AVERAGES)
-        if average.all():  # of one average
+        if average.all():  # one kind of average suffices
             first = of_measure["query_id"] == of_measure["query_id"].iloc[0]
             means[measure] = of_measure[first].sort_values("run_id")
         else:
@@ -129,7 +129,7 @@ def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _Leaderboard:
 def _of_same_runs(
     true: _Leaderboard, other: _Leaderboard, notes: list[str]
 ) -> tuple[_Leaderboard, _Leaderboard]:
-    """Leave out runs that not all measures of both have, and add a note on them."""
+    """Drop runs that a measure of either leaderboard lacks, and add a note."""
     boards = true, other
     runs = [set(t["run_id"]) for board in boards for t in board.tables.values()]
     common, every = set.intersection(*runs), set.union(*runs)
@@ -153,10 +153,10 @@ def _orders(
     drawing: Drawing,
     notes: list[str],
 ) -> dict[str, RunOrder]:
-    """Order the runs by each measure of both, over the queries that all of them have.
+    """Order the runs by each measure of both, over the queries that all measures have.
 
     Raises:
-        UsageError: both have one name. DataError: one lacks a run that another has.
+        UsageError: both have the same name. DataError: one lacks a run of the other.
     """
     if true.name == other.name:
         raise UsageError(f"call no leaderboard {true.name!r}")

@@ -20,12 +20,12 @@ class LeftOutScores(NamedTuple):
     """Scores by a measure.
 
     Attributes:
-        query_ids: the judged queries.
-        answered: which run has which query.
-        scores: by all judgments; 0 where a run lacks the query.
+        query_ids: Names of the judged queries.
+        answered: Whether a run has a query.
+        scores: Scores by all judgments; 0 where a run lacks the query.
         without: the same without each owner's judgments; 0 where nobody is left who
             judged the query, too.
-        present: whether any judgment of a query is left.
+        present: Whether any judgment of a query is left.
     """
 
     query_ids: list[str]
@@ -42,13 +42,13 @@ class LeftOut(Result):
     A measure is named as it was asked for; by default the first one.
 
     Attributes:
-        left_out: the judges or runs, ascending: the owners of judgments.
-        judgments: how many of them each has; a row of weight w is w judgments.
+        left_out: Judges or runs that own judgments, ascending.
+        judgments: Number of judgments of each; a row of weight w is w judgments.
         documents: of runs, how many judged documents each alone brought; else None.
-        run_ids: the runs that are scored, ascending.
-        scores: of each measure.
-        observed: the scores by all judgments, as `evaluate` gives them.
-        table: of each measure, what `changes` says.
+        run_ids: Names of the scored runs, ascending.
+        scores: Scores of each measure.
+        observed: Scores by all judgments, as `evaluate` returns them.
+        table: Table of `changes` for each measure.
 
     Source: leaving out a run's own documents, Zobel 1998; Voorhees and Harman 2005.
     """

@@ -53,13 +53,13 @@ class Matrix:
     """Scores of one measure, complete.
 
     Attributes:
-        run_ids: ascending.
-        query_ids: ascending.
-        values: of each run and query, finite; logarithms where the mean of the measure
-            is geometric.
-        measure: its name; empty if the source has none.
-        notes: what was done to the data, a line each.
-        lacked: the runs that lacked a query, which is left out or 0 for them, by query.
+        run_ids: Names of the runs, ascending.
+        query_ids: Names of the queries, ascending.
+        values: Score of each run and query, finite; a logarithm if the mean of the
+            measure is geometric.
+        measure: Name of the measure; empty if the source has none.
+        notes: Notes on changes of the data, a line each.
+        lacked: Runs that lacked a query, by query; it is omitted or 0 for them.
     """
 
     run_ids: list[str]
@@ -84,11 +84,11 @@ def read(
         scores: our `Scores`; a DataFrame; a CSV, TSV, JSONL or Parquet file, or text of
             another tool; with a row per score, or wide: a row per query and
             a column per run, or, if a column is run_id, the other way round.
-        measure: which one, if there are several.
-        columns: names of run_id, query_id, measure or value in the source.
-        missing: what a query that some runs lack does: `error`, `drop` it for all, or
-            `zero` for those that lack it.
-        queries: how many are needed.
+        measure: Name of the measure; needed if there are several.
+        columns: Names of run_id, query_id, measure or value in the source.
+        missing: Treatment of queries that runs lack: `error`, `drop` for all runs, or
+            `zero` for those that lack them.
+        queries: Least number of queries.
 
     Raises:
         DataError: the source holds no such scores, one twice, one that is not finite,
@@ -100,7 +100,7 @@ def read(
     source = CheckedScores.of(scores, columns or {})
     matrix = source.matrix(measure, missing, queries)
     if missing == "drop" and matrix.lacked:
-        # What is left out changes every finding: said aloud, not in the notes alone.
+        # Omitted queries change every finding, so notes alone do not suffice.
         note = f"{source.name}: {matrix.notes[-1]}"
         warnings.warn(note, DataWarning, stacklevel=3)
     return matrix
@@ -108,12 +108,12 @@ def read(
 
 @dataclass(frozen=True)
 class CheckedScores:
-    """Scores that are checked, of which a measure is not chosen yet.
+    """Checked scores, before the choice of a measure.
 
     Attributes:
-        name: of the source.
-        wide: runs × queries of a measure, and its name.
-        notes: what was done to the data, a line each.
+        name: Name of the source.
+        wide: Table of runs × queries of a measure, and its name.
+        notes: Notes on changes of the data, a line each.
     """
 
     name: str
@@ -275,7 +275,7 @@ def frame_of(scores: Any) -> pd.DataFrame:
 def columns_of(
     frame: pd.DataFrame, wanted: Mapping[str, str], where: str
 ) -> dict[str, Any]:
-    """Find what columns are called: canonical name → name in the frame."""
+    """Find the names of columns: canonical name → name in the frame."""
     unknown = [n for n in wanted if n not in NAMES]
     if unknown:
         raise UsageError(f"columns: {unknown[0]!r} is none of {', '.join(NAMES)}")
@@ -301,17 +301,17 @@ def long_table(
     """Check a table with a row per score.
 
     Args:
-        frame: the table.
-        named: its columns by their canonical names.
-        origin: of its rows.
-        averages: queries that are left out.
-        measures: those that are taken; all if None.
+        frame: Table of scores.
+        named: Columns by their canonical names.
+        origin: Origin of the rows.
+        averages: Queries to omit.
+        measures: Measures to read; None reads all.
 
     Returns:
         run_id, query_id, measure (empty without such a column) and value.
 
     Raises:
-        DataError: a row is malformed, or a score is there twice.
+        DataError: a row is malformed, or a score is given twice.
         UsageError: there are no scores of a measure.
     """
     table = pd.DataFrame({name: frame[column] for name, column in named.items()})
@@ -346,7 +346,7 @@ def long_table(
 
 
 def check_measures(wanted: Sequence[str], there: Sequence[str]) -> None:
-    """Refuse a measure of which there are no scores."""
+    """Refuse a measure without scores."""
     unknown = [m for m in wanted if m not in there]
     if unknown:
         raise UsageError(f"no scores of {unknown[0]!r}; there are {', '.join(there)}")

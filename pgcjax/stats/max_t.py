@@ -39,7 +39,7 @@ TIE = 1e-9
 
 _TOGETHER = 2**16  # pairs of which bounds are held together
 _EXACT = 2**19  # numbers of each array in float64: they stay near the processor
-_UNIT = 2.0**-24  # of rounding, in float32
+_UNIT = 2.0**-24  # unit of rounding in float32
 _LEAST = 1e-13  # a variance that is less than this share of the squares is 0
 _ROUNDED = 2.0  # differences of whole scores, less their mean, that are rounding
 
@@ -104,9 +104,9 @@ class Family:
         """Sort runs by their scores, so that neither order nor names have an effect.
 
         Args:
-            scores: of all runs.
-            pairs: none twice.
-            same: which of them are identical.
+            scores: Scores of all runs.
+            pairs: Distinct pairs of runs.
+            same: Whether the runs of a pair are identical.
         """
         _, place = np.unique(scores.values, axis=0, return_inverse=True)
         order = np.argsort(place, kind="stable")
@@ -158,10 +158,10 @@ def largest(
     """Find the largest |T*| of a family in each resample.
 
     Args:
-        family: of pairs.
-        weights: how often each resample holds each query.
-        device: where; by default the only one, or JAX's first.
-        budget: bytes that intermediate results may take.
+        family: Family of pairs.
+        weights: Number of times that each resample holds each query.
+        device: Device that computes; None takes the only one, or JAX's first.
+        budget: Bytes that intermediate results may take.
     """
     queries, resamples = weights.shape
     spread, best = family.spread(weights), np.zeros(resamples)

@@ -1,9 +1,9 @@
 """Means of the scores of queries: arithmetic and geometric means, and sums.
 
-A measure says it by its name, such as `AP(mean=geometric)`, so that files of scores do,
-too; measures that count are added up. A geometric mean is that of the scores raised to
-1e-5, as in trec_eval: it is the exponential of the mean of logarithms, and statistics
-are of these.
+The name of a measure, such as `AP(mean=geometric)`, states its mean, also in files of
+scores; measures that count are summed. A geometric mean raises scores to at least 1e-5,
+as in trec_eval. It is the exponential of the mean of logarithms, and statistics use the
+logarithms.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ LOGARITHMS = f"logarithms of scores, {FLOOR:.5f} at least: the mean is geometric
 
 
 def mean_of(measure: str) -> str:
-    """Find which of `MEANS` is that of a measure, by its name."""
+    """Return the mean in `MEANS` that the name of a measure states."""
     if parameter := re.search(r"[(,]\s*mean\s*=\s*(\w+)\s*[,)]", measure):
         return parameter[1] if parameter[1] in MEANS else ARITHMETIC
     return SUM if re.split(r"[(@]", measure)[0].strip() in SUMMED else ARITHMETIC
 
 
 def taken(values: Any, measure: str) -> Any:
-    """Return what is averaged of scores: their logarithms, if the mean is geometric."""
+    """Return the values to average: logarithms of scores if the mean is geometric."""
     if mean_of(measure) != GEOMETRIC:
         return values
     return np.log(np.maximum(values, FLOOR))
 
 
 def given(means: Any, measure: str, counts: Any) -> Any:
-    """Make what is said of a measure of the means of `taken`, each of some queries."""
+    """Convert means of `taken` values, each over `counts` queries, for display."""
     mean = mean_of(measure)
     if mean == GEOMETRIC:
         return np.exp(means)
@@ -46,7 +46,7 @@ def given(means: Any, measure: str, counts: Any) -> Any:
 
 
 def taken_of(table: pd.DataFrame) -> pd.DataFrame:
-    """Put what is averaged in the place of the column value, as `taken`."""
+    """Replace the column value with the values to average, as `taken` does."""
     for name in [m for m in table["measure"].unique() if mean_of(m) == GEOMETRIC]:
         rows = (table["measure"] == name).to_numpy()
         values = table["value"].to_numpy(float)
@@ -73,12 +73,12 @@ def of_block(
     """Average scores of whole runs over queries.
 
     Args:
-        values: the scores.
-        keep: which of them there are; all of them if None.
-        measures: their names.
+        values: Scores.
+        keep: Whether each score exists; None means that all do.
+        measures: Names of the measures.
 
     Returns:
-        The means; NaN where there are no scores.
+        Means; NaN where there are no scores.
     """
     means = _averaged(values, keep)
     counts = np.full(means.shape, values.shape[1]) if keep is None else keep.sum(1)
@@ -94,11 +94,11 @@ def _averaged(
     values: Float64[np.ndarray, "runs queries ..."],
     keep: Bool[np.ndarray, "runs queries ..."] | None,
 ) -> Float64[np.ndarray, "runs ..."]:
-    """Average over queries, in any order of them and among any other measures.
+    """Average over queries, whatever their order and the other measures.
 
-    Sums are of twice the precision (TwoSum in a tree: Ogita, Rump and Oishi, SIAM J.
-    Sci. Comput. 26(6), 2005, algorithm 4.4), and rounded once: pandas' sums depend on
-    the order of rows, and numpy's on how many lie side by side.
+    Sums have twice the precision (TwoSum in a tree: Ogita, Rump and Oishi, SIAM J. Sci.
+    Comput. 26(6), 2005, algorithm 4.4), and are rounded once: sums of pandas depend on
+    the order of rows, and those of numpy on the number of adjacent values.
     """
     there = ~np.isnan(values) if np.isnan(values).any() else True
     there = there if keep is None else there & keep
@@ -111,7 +111,7 @@ def _averaged(
 
 def _sums(values: np.ndarray) -> np.ndarray:
     """Add up along the second axis."""
-    rest: np.ndarray | float = 0.0  # what the sums lost by rounding
+    rest: np.ndarray | float = 0.0  # rounding errors of the sums
     while values.shape[1] > 1:
         half = values.shape[1] // 2
         a, b, odd = values[:, :half], values[:, half : 2 * half], values[:, 2 * half :]
@@ -119,5 +119,5 @@ def _sums(values: np.ndarray) -> np.ndarray:
         of_b = sums - a
         rest = rest + ((a - (sums - of_b)) + (b - of_b)).sum(1)
         values = np.concatenate([sums, odd], 1) if odd.size else sums
-    sums = values.sum(1)  # of none or one
+    sums = values.sum(1)  # zero or one row is left
     return np.where(np.isfinite(sums), sums + rest, sums)

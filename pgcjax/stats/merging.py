@@ -1,4 +1,4 @@
-"""Scores of different runs, put together: parts of one job, or files of other tools."""
+"""Merging of scores of different runs: parts of one job, or files of other tools."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -14,17 +14,17 @@ from pgcjax.stats.scores import Scores, read_scores
 
 
 def merge(parts: Iterable[Scores | str | os.PathLike]) -> Scores:
-    """Put the parts of one job together: the same scores as without parts.
+    """Merge the parts of one job into the scores of the whole job.
 
-    Scores that are no parts, as of other tools, are put together as they are.
+    Scores that are no parts, such as those of other tools, are merged unchanged.
 
     Args:
-        parts: what `evaluate(…, part=(i, n))` gave for each i, in any order; or files
-            of that, and folders and patterns of such files.
+        parts: Results of `evaluate(…, part=(i, n))` for each i, in any order; or their
+            files, and folders and patterns of these files.
 
     Raises:
-        DataError: a part is missing, there twice, or of another job; or of scores that
-            are no parts, one is there twice.
+        DataError: a part is missing, given twice, or of another job; or a score that is
+            in no part is given twice.
     """
     parts, names = _read(parts)
     if not any("part" in part.metadata for part in parts):
@@ -37,7 +37,7 @@ def merge(parts: Iterable[Scores | str | os.PathLike]) -> Scores:
 def _read(
     parts: Iterable[Scores | str | os.PathLike],
 ) -> tuple[list[Scores], list[str]]:
-    """Read the parts that are files, and say what messages call each."""
+    """Read the parts that are files, and name each part for messages."""
     if isinstance(parts, (Scores, str, os.PathLike)):
         parts = [parts]
     scores, names = [], []
@@ -57,7 +57,7 @@ def _read(
 
 
 def _joined(parts: Sequence[Scores], names: Sequence[str]) -> Scores:
-    """Put scores together, with the metadata that all of them share."""
+    """Merge scores, with the metadata that all of them share."""
     tables = [part.table.assign(file=i) for i, part in enumerate(parts)]
     table = pd.concat(tables, ignore_index=True)
     if repeat := first_repeat(table, ["run_id", "query_id", "measure"]):

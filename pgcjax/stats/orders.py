@@ -22,11 +22,11 @@ Orders = Float[np.ndarray, "orders runs"]
 Each = Float64[np.ndarray, " orders"]
 
 FEWEST = 50
-"""Queries from which on `tau_interval` was shown to hold."""
+"""Fewest queries for which studies confirm the level of `tau_interval`."""
 
 _SMALLER = (1, 2, 4)  # by which the queries of a resample are divided
 _WIDER = 1.3  # than the normal interval around the extrapolated value
-_LEAST = 0.05  # τ below which nothing is extrapolated
+_LEAST = 0.05  # smallest τ that is extrapolated
 _NO_QUERY = "the two have no query in common"
 _MEANS = "low, high: one has means alone"
 _NEVER = "low, high: it is undefined in resamples"
@@ -37,11 +37,11 @@ class Drawing(NamedTuple):
     """Settings of intervals of correlations, by a bootstrap over queries.
 
     Attributes:
-        coefficients: names as of `correlation`.
-        interval: as of `correlate_leaderboards`.
+        coefficients: Names as in `correlation`.
+        interval: Interval as in `correlate_leaderboards`.
         alpha: 1 less the level.
-        resamples: how many.
-        seed: of the resamples, the same queries for all orders over them.
+        resamples: Number of resamples.
+        seed: Seed of the resamples; all orders over the same queries share draws.
     """
 
     coefficients: Sequence[str]
@@ -59,7 +59,7 @@ class Drawing(NamedTuple):
 def checked_drawing(
     coefficients: Sequence[str], interval: str, alpha: float, resamples: int, seed: int
 ) -> Drawing:
-    """Refuse what makes no sense, by a UsageError."""
+    """Raise a UsageError if a setting is not valid."""
     check_coefficients(coefficients)
     check_choice("interval", interval, RANK_INTERVALS)
     tests.check_alpha(alpha)
@@ -155,12 +155,12 @@ def taus(
     """Compute Kendall's tau-b of each of several orders x with one of y.
 
     Args:
-        x: sums or means, the larger the better; or one order for all of y.
-        y: the same of other scores.
-        slack_x: values of x that differ by no more are ties, as are those that differ
-            by rounding alone.
-        slack_y: the same of y.
-        budget: bytes that the pairs of runs of a block of orders may take.
+        x: Sums or means, the larger the better; or one order for all of y.
+        y: Sums or means of other scores.
+        slack_x: Largest difference of values of x that tie; values that differ by
+            rounding alone tie, too.
+        slack_y: Largest difference of values of y that tie.
+        budget: Bytes that the pairs of runs of a block of orders may take.
 
     Returns:
         -1 to 1; NaN where all runs tie in one of the two.
@@ -189,9 +189,9 @@ class RunOrder:
     """An order of the runs, by their means over queries.
 
     Attributes:
-        values: of each run and query; of means alone, of no queries.
-        mean: of each run.
-        of_means: whether there are means alone.
+        values: Score of each run and query; no queries for means alone.
+        mean: Mean of each run.
+        of_means: Whether there are means alone.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class RunOrder:
 
     @cached_property
     def drawn(self) -> DrawnSums:
-        """Sums over queries that are drawn again."""
+        """Sums over resampled queries."""
         drawing = self._drawing
         assert drawing
         return DrawnSums.of(self.values, drawing.resamples, drawing.seed)

@@ -64,9 +64,9 @@ def approximate(c, weights, slack, unit):
 
     Args:
         c: scores, centred and divided by `unit`, so that none is larger than 1.
-        weights: multiplicities.
-        slack: sums that differ by no more are equal.
-        unit: what 1 is as a score.
+        weights: Multiplicities.
+        slack: Largest difference of sums that count as equal.
+        unit: Score that 1 stands for.
 
     Returns:
         Both, the weights, and how far off differences of both may be, which includes
@@ -86,8 +86,8 @@ def bootstrap_bounds(near, total, a, b):
     Args:
         near: what `approximate` gives, of weights whose last column is 1.
         total: |Σz| of each pair, in the same unit.
-        a: places of one run of each pair.
-        b: and of the other.
+        a: Places of the first run of each pair.
+        b: Places of the second run of each pair.
 
     With Σz² = Σw² + (Σz)² / queries, |m*| √Σz² / |Σz| is compared with √Σw*². Sums of
     float32 are off by a share, whatever their order; and √Σw*², as any norm, by no more
@@ -118,12 +118,12 @@ def largest_ratios(c, moved, weights, floor, a, b):
     numbers that may be close.
 
     Args:
-        c: scores, centred.
-        moved: their sums in each resample.
-        weights: multiplicities.
+        c: Centred scores.
+        moved: Sums of the scores in each resample.
+        weights: Multiplicities.
         floor: what the family adds, larger than 0.
-        a: places of one run of each pair, a multiple of `GROUP`.
-        b: and of the other.
+        a: Places of the first run of each pair, a multiple of `GROUP`.
+        b: Places of the second run of each pair.
     """
     w = _rows(c, a) - _rows(c, b)
     squares = jnp.dot(w * w, weights, precision="highest") + floor[None, :]

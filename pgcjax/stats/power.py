@@ -19,10 +19,10 @@ from pgcjax.stats.procedures import check_resampling
 from pgcjax.stats.tests import Values
 
 MOST = 100_000
-"""Queries beyond which no number is searched."""
+"""Largest number of queries that the search tries."""
 
-_FEWEST = 5  # queries that are tried
-_STEPS = 12  # of the search; each brings it nearer by the square of differences
+_FEWEST = 5  # queries that the search tries
+_STEPS = 12  # of the search; each scales the queries by a squared ratio of differences
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,9 +32,9 @@ class Power(Result):
     Attributes:
         table: pair (median or widest, by deviation, or named), run_a, run_b, test (t of
             the pair alone, or max-t of all pairs), deviation (of the differences over
-            queries), least_difference (found with the power by as many queries as the
-            pilot has), and, of a difference that is asked for, queries (the number with
-            which it is; empty beyond `MOST`).
+            queries), least_difference (the least that the test detects at this power
+            with the queries of the pilot), and, if a difference is given, queries (the
+            fewest that detect it at this power; empty beyond `MOST`).
     """
 
 
@@ -52,20 +52,20 @@ def power(
 ) -> Power:
     """Compute how many queries a difference of means needs to be significant.
 
-    By t, two-sided, from the noncentral t distribution; by max-t, which compares all
-    runs of the pilot, from queries drawn from it, as many as are tried.
+    The power of the two-sided t test follows from the noncentral t distribution; that
+    of max-t, which compares all runs of the pilot, from samples of the pilot's queries.
 
     Args:
-        scores: of a pilot; what `compare` takes.
-        difference: of the means of two runs; by default only the least is computed
-            that as many queries as the pilot has can show.
-        measure: which one; needed if the scores are of several.
-        runs: two names; by default the pairs with median and largest deviation.
-        power: the chance that the test finds the difference.
-        alpha: level of the tests.
-        resamples: of queries.
-        seed: of the random numbers.
-        missing: what a query that some runs lack does: `error`, `drop` or `zero`.
+        scores: Scores of a pilot, as in `compare`.
+        difference: Difference of the means of two runs; None computes only the least
+            difference that the queries of the pilot can show.
+        measure: Name of the measure; needed if scores have several.
+        runs: Names of two runs; None takes the pairs of median and largest deviation.
+        power: Probability that the test detects the difference.
+        alpha: Level of the tests.
+        resamples: Number of resamples of the queries.
+        seed: Seed of the random numbers.
+        missing: Treatment of queries that runs lack: `error`, `drop` or `zero`.
 
     Raises:
         UsageError: an argument is wrong. DataError: the scores cannot be compared.
@@ -100,7 +100,7 @@ def power(
 
 
 def _check(difference: float | None, power: float, alpha: float) -> None:
-    """Refuse arguments that make no sense, by a UsageError."""
+    """Raise a UsageError for levels, powers and differences out of range."""
     tests.check_alpha(alpha)
     if not alpha < power < 1:
         raise UsageError(f"power={power}: expected a number between alpha and 1")
@@ -129,7 +129,7 @@ def _pairs(matrix: Matrix, runs: Sequence[str] | None) -> dict[str, tuple[int, i
 
 
 def _t_difference(deviation: float, alpha: float, power: float, queries: int) -> float:
-    """Return the difference that Student's t finds with a power."""
+    """Return the difference that Student's t test detects with a power."""
     critical = stats.t.isf(alpha / 2, queries - 1)
     shift = nctdtrinc(queries - 1, 1 - power, critical)
     return deviation * float(shift) / math.sqrt(queries)
@@ -138,7 +138,7 @@ def _t_difference(deviation: float, alpha: float, power: float, queries: int) ->
 def _search(
     least: Callable[[int], float], queries: int, difference: float
 ) -> int | None:
-    """Find the fewest queries whose least difference is no more than a difference."""
+    """Find the fewest queries with which a test detects a difference."""
     low, high, n = _FEWEST - 1, MOST + 1, max(queries, _FEWEST)
     for _ in range(_STEPS):
         found = least(n)
@@ -151,13 +151,16 @@ def _search(
 
 
 class _Pilot(NamedTuple):
-    """Scores that queries are drawn from.
+    """Scores of a pilot, from which queries are drawn.
 
     Attributes:
-        x: scores, less the mean of each run and query, and as wide as the queries that
-            the pilot's are a sample of.
-        size: pairs of runs that are not identical.
-        largest: the largest |T*| of each resample of so many queries.
+        x: Scores less the means of runs and queries, scaled from the variance of the
+            sample to the estimate for the population.
+        size: Number of pairs of runs that are not identical.
+        resamples: Number of resamples of the queries.
+        seed: Seed of the resamples.
+        alpha: Level of the test.
+        critical: Critical value of the largest |T*|, for each number of queries.
     """
 
     x: Values
@@ -175,13 +178,13 @@ class _Pilot(NamedTuple):
         return cls(x, int((~same).sum()), resamples, seed, alpha, {})
 
     def least_difference(self, a: int, b: int, power: float, queries: int) -> float:
-        """Return the difference of a pair that max-t finds with a power."""
+        """Return the difference of a pair that max-t detects with a power."""
         runs, pilot = self.x.shape
         random = resample.generator(self.seed, "bootstrap", 0)
         weights = random.multinomial(queries, np.full(pilot, 1 / pilot), self.resamples)
         weights = weights.astype(np.float64)
         means, squares = weights @ self.x.T / queries, weights @ (self.x**2).T
-        # Of all pairs together: the scores of a query add up to 0.
+        # Pooled over all pairs; each query's scores in x add up to 0.
         spread = runs * (squares - queries * means**2).sum(1) / max(1, self.size)
         if queries not in self.critical:
             given = self.x, weights, spread, np.zeros(1, int)

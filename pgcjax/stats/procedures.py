@@ -42,7 +42,7 @@ class Outcome:
     """P-values of a test.
 
     Attributes:
-        p_value: of each pair.
+        p_value: p of each pair.
         error: Monte-Carlo standard error of each p, 0 where p is exact.
         resamples: how many were made, or all there are; 0 for tests without.
         exact: whether p is the share among all possible ones.
@@ -64,11 +64,11 @@ class Decision:
     """P-values of pairs, what they are once corrected, and which are significant.
 
     Attributes:
-        test: one of `choices.TESTS`.
+        test: One of `choices.TESTS`.
         correction: `none` where there is nothing to correct.
-        outcome: of the test.
-        adjusted: p, corrected; below alpha, a pair is significant.
-        significant: of each pair.
+        outcome: Outcome of the test.
+        adjusted: Corrected p; below alpha, a pair is significant.
+        significant: Whether each pair is significant.
         level: of each interval: 0 is outside exactly where p, uncorrected, is below.
             It is alpha; with `holm` alpha / pairs (Bonferroni), so that all intervals
             hold together, while Holm finds what they show and sometimes more; with
@@ -103,14 +103,14 @@ def decide(
     """Test pairs of runs, and decide which differ.
 
     Args:
-        values: scores.
-        pairs: to test.
-        test: one of `choices.TESTS`.
-        correction: as of `compare`.
-        alpha: level.
-        resamples: as of `compare`.
-        seed: of the random numbers.
-        settings: the rest, as of `run`.
+        values: Scores.
+        pairs: Pairs to test.
+        test: One of `choices.TESTS`.
+        correction: Correction as in `compare`.
+        alpha: Level of the test.
+        resamples: Number of resamples, as in `compare`.
+        seed: Seed of the random numbers.
+        settings: Other arguments of `run`.
 
     Raises:
         UsageError: as of `check_decision`, or another argument is wrong.
@@ -193,11 +193,11 @@ def decision(
     """Correct p-values, and decide which pairs differ.
 
     Args:
-        outcome: of the test, or p that are exact.
-        test: one of `choices.TESTS`.
-        correction: as of `compare`.
-        alpha: level.
-        least: the smallest p that there can be, uncorrected.
+        outcome: Outcome of the test, or exact p.
+        test: One of `choices.TESTS`.
+        correction: Correction as in `compare`.
+        alpha: Level of the test.
+        least: Smallest possible p, uncorrected.
     """
     if not isinstance(outcome, Outcome):
         outcome = Outcome(outcome, np.zeros(len(outcome)))
@@ -242,15 +242,15 @@ def run(
     """Test pairs of runs, two-sided.
 
     Args:
-        values: finite scores of at least 2 runs and 2 queries.
+        values: Finite scores of at least 2 runs and 2 queries.
         pairs: to test, none twice; the family of "max-t", while "tukey" and "anova"
             look at all runs anyway.
-        test: one of `TESTS`.
+        test: One of `TESTS`.
         resamples: `RESAMPLES` by default.
-        seed: of the random numbers, from 0.
+        seed: Seed of the random numbers, from 0.
         precision: resample until no Monte-Carlo standard error of a p is larger.
-        memory: bytes that intermediate results may take.
-        progress: called with `(stage, done, total)`.
+        memory: Bytes that intermediate results may take.
+        progress: Function called with `(stage, done, total)`.
         journal: folder for what is counted, with which the same call goes on.
 
     Raises:
@@ -296,7 +296,7 @@ class _Statistic:
     """Results of a test for a block of resamples.
 
     Attributes:
-        scores: of all runs.
+        scores: Scores of all runs.
         block: counts of pairs, or the largest statistic of each resample, of a block
             with this number and size, on a device.
         reach: of tests whose resamples have one statistic, the largest of all pairs:
@@ -400,11 +400,11 @@ def _extended(
     The first time, with what a journal has.
 
     Args:
-        statistic: of the test.
+        statistic: Statistic of the test.
         total: counts of pairs, or the one statistic of each resample, so far.
         done: resamples so far, in whole blocks.
-        resamples: how many there are to be.
-        progress: as of `run`.
+        resamples: Number of resamples requested.
+        progress: Function as in `run`.
         saved: where what is counted is kept.
     """
     state = saved.load(_STATE) if saved and not done else None

@@ -8,22 +8,23 @@ from pgcjax.stats import tests
 from pgcjax.stats.uncertainty import Uncertainty
 
 JUMP = 0.15
-"""Chance with which the chain of `mc4` goes to any run instead of one that is ahead."""
+"""Probability that the chain of `mc4` jumps to any run."""
 
-_DIGITS = 12  # of chances in the long run; what is left is rounding
+_DIGITS = 12  # of stationary probabilities; the rest is rounding
 
 
 def mc4(behind: Int[np.ndarray, "runs runs"]) -> Float64[np.ndarray, " runs"]:
     """Order runs by a Markov chain which goes to runs that most queries prefer.
 
-    From its run, the chain draws one of all runs, its own among them, with the same
-    chance, and goes there if more queries prefer that one than the other way round;
-    else it stays. The chance to be at a run
-    in the long run is its value. With chance `JUMP` the chain goes to any run instead:
-    without that, all of the value could end at one run, and the others would be alike.
+    The chain draws one of all runs, its current one included, with equal probability,
+    and goes there if more queries prefer the drawn run than the current one; otherwise
+    it stays. The value of a run is its stationary probability. With probability `JUMP`
+    the chain goes to any run instead; otherwise one run could get all of the value, and
+    the rest would tie.
 
     Args:
-        behind: `[i, j]` is by how many queries more j is preferred to i than i to j.
+        behind: `[i, j]` is the number of queries that prefer j to i, less the number
+            that prefer i to j.
 
     Source: MC4 of Dwork, Kumar, Naor and Sivakumar 2001; the jump is that of Brin and
     Page 1998.
@@ -45,8 +46,9 @@ def ordering(
     """Order runs by their values, the best first, with intervals of values and ranks.
 
     Returns:
-        run_id, value, low, high, rank (1 best, equal values share one), rank_low,
-        rank_high, tier: as of `Uncertainty.ranks`. Intervals of values are percentiles.
+        Columns run_id, value, low, high, rank (1 best, equal values share one),
+        rank_low, rank_high and tier, as in `Uncertainty.ranks`. Intervals of values are
+        percentiles.
     """
     tests.check_alpha(alpha)
     uncertainty = Uncertainty(

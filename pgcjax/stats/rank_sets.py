@@ -1,12 +1,12 @@
-"""Ranks that runs may have, all of them together: stepwise, over windows of runs.
+"""Simultaneous sets of ranks that runs may have: stepwise, over windows of runs.
 
-Runs that are truly equal are next to each other in the order of means, up to chance. So
-a window, runs from one place of that order to another, is tested by the largest
-statistic of its own pairs, at its share of the level: as many runs as it has, of all.
-Such shares of windows that have no run in common add up to no more than the level. Two
-runs are told apart if their statistic is significant in the least window that holds
-both, and each window around it has a significant pair. What max-t tells apart of all
-pairs at once is told apart here, too.
+Runs that are truly equal are neighbours in the order of means, up to chance. A window
+holds all runs between two places of that order. Its test takes the largest statistic of
+its pairs, at a share of the level: its runs divided by all runs. The shares of windows
+without a common run add up to no more than the level. Two runs differ significantly if
+their statistic is significant in the smallest window that holds both, and each window
+around it has a significant pair. Pairs that differ by max-t over all pairs differ here,
+too.
 
 Source: Ryan 1960; Einot and Gabriel 1975; Welsch 1977 (shares of stepwise ranges), with
 the resamples of max-t; ranks as of Mogstad, Romano, Shaikh and Wilhelm 2024.
@@ -35,15 +35,15 @@ from pgcjax.stats.rounding import NOISE, exact
 from pgcjax.stats.structure import STRUCTURES, Repeats, arranged
 from pgcjax.stats.tests import Values
 
-_MOST = 64  # parts into which runs are cut: windows begin and end with them
-_BYTES = 2**27  # of the largest statistics of all pairs of parts
-_NEAR = 2**20  # statistics that are computed at once
+_MOST = 64  # parts of the order of runs; windows begin and end with a part
+_BYTES = 2**27  # for the largest statistics of all pairs of parts
+_NEAR = 2**20  # statistics computed at once
 MANY = 500
-"""Runs of which as many resamples are made as of max-t; of more, `_FEW`."""
+"""Most runs that get the resamples of max-t; more runs get `_FEW` resamples."""
 
 _FEW = 500
-_SIMULATED = 20  # queries judged by people from which on sets were simulated
-_ROWS = 8  # parts that are compared with all behind them at once
+_SIMULATED = 20  # fewest queries judged by people for which sets were simulated
+_ROWS = 8  # parts compared at once with all later parts
 
 Part = Int[np.ndarray, " runs"]
 Maxima = Float64[np.ndarray, "resamples parts parts"]
@@ -51,12 +51,12 @@ Maxima = Float64[np.ndarray, "resamples parts parts"]
 
 @dataclass(frozen=True, kw_only=True)
 class RankSets(Result):
-    """Ranks that runs may have; all of them hold together at the level.
+    """Ranks that runs may have; all hold simultaneously at the level.
 
     Attributes:
         table: run_id, mean, rank (1 best, equal means share one), low and high (the
-            best and the worst rank that the run may have) and tier (so many runs less
-            one are truly better), the best run first.
+            best and the worst rank that the run may have) and tier (tier - 1 runs are
+            truly better), the best run first.
     """
 
 
@@ -78,19 +78,19 @@ def rank_sets(
     """Compute which ranks each run may have, all of them together at a level.
 
     Args:
-        scores: what `compare` takes; ranks are over other queries then. Or what
-            `uncertainty` returned: over what it drew again, judgments or queries.
-        measure: which one; needed if the scores are of several.
-        level: of all ranks together.
-        seed: of the random numbers; those of `compare`.
-        resamples: of queries; by default 2000, or 500 of more than 500 runs.
-        missing: what a query that some runs lack does: `error`, `drop` or `zero`.
-        cluster: of queries that belong together, as of `compare`.
-        system: of runs that are repeats of one system, likewise: ranks of systems.
-        collections: of queries, likewise.
-        rectify: scores by people of some queries, as of `compare`: these are ranked.
-        memory: bytes that intermediate results may take, or a size such as `2GB`.
-        progress: called with `(stage, done, total)`.
+        scores: Scores as in `compare`, for ranks over new queries; or the result of
+            `uncertainty`, for ranks over the units that it resampled.
+        measure: Name of the measure; needed if scores have several.
+        level: Simultaneous level of all ranks.
+        seed: Seed of the random numbers, which are those of `compare`.
+        resamples: Number of resamples; None takes 2000, or 500 for more than 500 runs.
+        missing: Treatment of queries that runs lack: `error`, `drop` or `zero`.
+        cluster: Cluster of each query, as in `compare`.
+        system: System of each run, as in `compare`; systems are ranked.
+        collections: Collection of each query, as in `compare`.
+        rectify: Scores by people for some queries, as in `compare`; ranks are by these.
+        memory: Bytes that intermediate results may take, or a size such as `2GB`.
+        progress: Function called with `(stage, done, total)`.
 
     Raises:
         DataError: the scores cannot be compared. UsageError: an argument is wrong.
@@ -123,7 +123,7 @@ def rank_sets(
 
 
 def _of_replicates(scores: Any, measure: str | None, level: float) -> RankSets:
-    """Compute ranks by the replicates that `uncertainty` returned."""
+    """Compute ranks from the replicates that `uncertainty` returned."""
     note = f"ranks of all hold together at {100 * level:g} %: {scores.drawn_again}"
     ranks = scores.ranks(measure, alpha=float(1 - exact(level)))
     return RankSets(ranks, {**scores.metadata, "level": level}, (note,))
@@ -132,7 +132,7 @@ def _of_replicates(scores: Any, measure: str | None, level: float) -> RankSets:
 def _units(
     matrix: Matrix, given: list[str], strata: Sequence[int]
 ) -> dict[str, str | int]:
-    """Describe as metadata what is ranked, and what is drawn."""
+    """Return metadata on the runs, the queries and the resampled unit."""
     runs, queries = matrix.values.shape
     if strata:
         people = {"drawn": "query", "human_queries": strata[0]}
@@ -192,7 +192,7 @@ def _of_systems(
 
 
 def most_resamples(runs: int) -> int:
-    """Return how many resamples are made that nobody asked for."""
+    """Return the default number of resamples."""
     return RESAMPLES["max-t"] if runs <= MANY else _FEW
 
 
@@ -201,7 +201,7 @@ def leaderboard(
     means: Float64[np.ndarray, " runs"],
     apart: Bool[np.ndarray, "runs runs"],
 ) -> pd.DataFrame:
-    """List runs with the ranks that they may have, the best first."""
+    """List runs, the best first, with the ranks that they may have."""
     table = pd.DataFrame(
         {
             "run_id": pd.Series(run_ids, dtype="str"),
@@ -233,15 +233,15 @@ def resampled(
     progress: Progress | None = None,
     strata: Sequence[int] = (),
 ) -> tuple[Float64[np.ndarray, "runs runs"], list[Part], Maxima]:
-    """Compute what `stepwise` takes, by the statistic and the resamples of `max-t`.
+    """Compute the arguments of `stepwise` from the statistic and resamples of `max-t`.
 
     Args:
-        values: scores.
-        resamples: number of resamples.
-        seed: of the random numbers.
-        progress: as of `rank_sets`.
-        strata: numbers of queries that are drawn separately, in the order of columns;
-            a run has the same mean in each. By default one of all queries.
+        values: Scores.
+        resamples: Number of resamples.
+        seed: Seed of the random numbers.
+        progress: Function as in `rank_sets`.
+        strata: Numbers of queries in strata that are drawn separately, in the order of
+            columns; a run has the same mean in each. By default, one holds all queries.
     """
     runs, queries = values.shape
     sizes = strata or (queries,)
@@ -250,7 +250,7 @@ def resampled(
     family = max_t.Family.of(scores, pairs, tests.identical(values, pairs))
     statistic = np.zeros((runs, runs))
     statistic[pairs] = statistic[pairs[::-1]] = max_t.observed(family, scores, pairs)[0]
-    # Of equal means, scores decide: the order of runs in a file has no effect.
+    # Scores break ties of means, so the order of runs in a file has no effect.
     parts = cut(np.lexsort([*values.T, -scores.values.sum(1)]), resamples)
     centred, unit = resample.centred(scores.values[np.concatenate(parts)])
     starts = np.cumsum([0, *map(len, parts[:-1])])
@@ -281,12 +281,13 @@ def largest_between(
     """Find the largest |T*| between each two parts of runs, as `max_t` defines it.
 
     Args:
-        x: scores less the mean of their run, the best run first.
-        weights: how often each resample holds each query; of as many as they add up to.
-        spread: the mean of Σ(z - mean)² over the pairs of the family, mean being that
-            of the stratum.
-        starts: the first run of each part.
-        strata: columns of queries that are drawn separately.
+        x: Scores less the mean of their run, the best run first.
+        weights: Number of times that each resample holds each query; their sum is the
+            number of queries drawn.
+        spread: Mean of Σ(z - mean)² over the pairs of the family, where mean is that of
+            the stratum.
+        starts: First run of each part.
+        strata: Columns of queries that are drawn separately.
     """
     step = max(1, _NEAR // len(x) ** 2)
     cuts = (slice(low, low + step) for low in range(0, len(weights), step))
@@ -397,7 +398,7 @@ def stepwise(
 def _critical(largest: Float64[np.ndarray, " resamples"], level: Fraction) -> float:
     """Return the statistic beyond which p is below a level; infinite if there is none.
 
-    As `intervals.critical_value`, of statistics in any order.
+    It equals `intervals.critical_value`, but takes statistics in any order.
     """
     most = reaching(level, len(largest))
     if most < 0:

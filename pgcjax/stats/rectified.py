@@ -39,11 +39,11 @@ class Rectified:
         error: its standard error, √(λ² v / N + r / n): v is the variance of all f and
             g, r that of y - λf, with n - 2 degrees of freedom, as λ is estimated, too.
         power: λ, cov(y, f) / ((1 + n/N) v), not below 0 nor above 1.
-        human: the mean of y alone.
-        deviation: the standard deviation of y.
-        model: the mean of all f and g.
-        queries: n.
-        noise: what rounding can do to a score.
+        human: Mean of y alone.
+        deviation: Standard deviation of y.
+        model: Mean of all f and g.
+        queries: Number n of queries judged by people.
+        noise: Largest difference of scores that is rounding.
 
     Source: Angelopoulos, Duchi and Zrnic 2023, PPI++, Example 6.1 and Section 6, where
     r has n degrees of freedom and the quantiles are normal.
@@ -112,9 +112,9 @@ class BothScores:
     """Scores of the same runs by people and by a model.
 
     Attributes:
-        human: of the queries that people judged.
-        model: of these, and after them of all others.
-        noise: what rounding can do to a score.
+        human: Scores of the queries that people judged.
+        model: Scores of these queries, and then of all other queries.
+        noise: Largest difference of scores that is rounding.
     """
 
     human: Values
@@ -201,9 +201,9 @@ def estimate(
     """Estimate the mean of each row of human scores; see `Rectified`.
 
     Args:
-        human: scores of n queries, of which there are 3 or more.
-        model: scores of the same n queries, and then of N others, 1 or more.
-        noise: standard deviations up to here are rounding, and 0.
+        human: Scores of n queries, 3 or more.
+        model: Scores of the same n queries, and then of N other queries, 1 or more.
+        noise: Largest standard deviation that is rounding, and set to 0.
     """
     n = human.shape[1]
     others = model.shape[1] - n
@@ -235,10 +235,10 @@ def read_human(
     """Read the human scores that are to rectify a model's, of the same measure.
 
     Args:
-        scores: what `matrix.read` takes.
-        model: scores by the model.
-        missing: as of `matrix.read`.
-        columns: likewise.
+        scores: Scores as in `matrix.read`.
+        model: Scores by the model.
+        missing: Treatment of missing queries, as in `matrix.read`.
+        columns: Names of columns, as in `matrix.read`.
 
     Raises:
         UsageError: they are of another measure. DataError: they cannot be read.
@@ -260,8 +260,8 @@ def of_both(human: Matrix, model: Matrix, missing: str) -> tuple[Matrix, list[st
     """Keep the human scores of queries that the model scored.
 
     Args:
-        human: scores by people.
-        model: scores by the model.
+        human: Scores by people.
+        model: Scores by the model.
         missing: `drop` leaves out queries that the model did not score; else they are
             refused.
 
@@ -333,7 +333,7 @@ def random_share(
     standard deviations, among those of random shares of as many queries.
 
     Args:
-        values: scores.
+        values: Scores.
         chosen: which queries are; some, not all.
 
     Returns:

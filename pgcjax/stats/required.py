@@ -12,7 +12,7 @@ from pgcjax.stats.matrix import read
 from pgcjax.stats.rounding import NOISE, exact
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
-_BYTES = 2**24  # of the statistics of a block of pairs in all resamples
+_BYTES = 2**24  # for the statistics of a block of pairs in all resamples
 
 
 def required_difference(
@@ -28,18 +28,18 @@ def required_difference(
     """Estimate the difference required for significance at alpha.
 
     Args:
-        scores: scores of all runs, as `stats.compare.compare` takes them.
-        measure: the measure to test, if there are several.
+        scores: Scores of all runs, as in `stats.compare.compare`.
+        measure: Name of the measure; needed if scores have several.
         test: `bootstrap` [Sakai Fig. 3] or `tukey` [Fig. 5].
-        resamples: as in `stats.choices.RESAMPLES` by default.
-        seed: seed of the random numbers, which are those of the test itself.
-        alpha: level.
-        missing: as `stats.matrix.read` takes it.
+        resamples: Number of resamples; None takes that of `stats.choices.RESAMPLES`.
+        seed: Seed of the random numbers, which are those of the test itself.
+        alpha: Level of the test.
+        missing: Treatment of missing queries, as in `stats.matrix.read`.
 
     Returns:
-        Of `bootstrap`, the largest, over pairs, of the mean difference of that resample
-        whose |t| is the ⌊B·α⌋-th largest; of `tukey`, the smallest difference that is
-        significant. None if no difference is.
+        For `tukey`, the smallest significant difference. For `bootstrap`, each pair has
+        the mean difference of the resample whose |t| is the ⌊B·α⌋-th largest, and the
+        largest of these is returned. None if no difference is significant.
 
     Raises:
         UsageError: an argument is wrong. DataError: the scores cannot be compared.
@@ -76,10 +76,10 @@ def borderline(
 ) -> OfPairs:
     """Return the mean difference of the resample whose |t| is the place-th largest.
 
-    Places start from 1, and weights are how often each resample holds each query.
+    Places start from 1; weights count how often each resample holds each query.
 
     Returns:
-        Absolute differences; the largest one of resamples whose |t| is the same.
+        Absolute differences; of resamples with the same |t|, the largest.
     """
     queries, resamples = weights.shape
     borders = np.zeros(len(pairs[0]))
@@ -89,7 +89,7 @@ def borderline(
         w[np.abs(w) <= NOISE] = 0.0
         means = np.abs(w @ weights) / queries
         squares = (w * w) @ weights / queries
-        # Grows with |t|, and is 1 where a resample has no variance.
+        # The value grows with |t|, and is 1 where a resample has no variance.
         size = means**2 / np.where(squares > 0, squares, 1.0)
         least = np.partition(size, -place, axis=1)[:, -place, None]
         same = np.abs(size - least) <= NOISE * least

@@ -1,9 +1,9 @@
 """Resampled differences of pairs of runs, counted in blocks of resamples.
 
-Random numbers are numpy's Philox, by seed, kind and block of `BLOCK` resamples, made on
-the host: the same on every device, in every version of JAX, and for any cut of the
-work; the first n of N resamples are those of n. A block is also the unit of work, and
-whole blocks are dealt to devices: all multiply matrices of the same shapes.
+The host draws random numbers with numpy's Philox, by seed, kind and block of `BLOCK`
+resamples. They are equal on every device, in every version of JAX, and for any division
+of the work; the first n of N resamples are those of n. A block is also the unit of
+work: devices get whole blocks, so all multiply matrices of the same shapes.
 """
 
 import math
@@ -27,8 +27,8 @@ BLOCK = 500
 """Resamples that are drawn and counted together."""
 
 _KINDS = {"bootstrap": 0, "permutation": 1, "tukey": 2}
-_CACHED = 1024  # pairs at once on a CPU: their statistics stay in a core's cache
-_FEW = 32  # pairs at once, of those that bounds leave open
+_CACHED = 1024  # pairs at once on a CPU, whose statistics stay in a core's cache
+_FEW = 32  # pairs at once, of those that bounds do not decide
 
 Weights = Float64[np.ndarray, "queries resamples"]
 """Weight of each query in each resample: its multiplicity, or its sign."""
@@ -36,13 +36,13 @@ Weights = Float64[np.ndarray, "queries resamples"]
 
 @dataclass(frozen=True)
 class WholeScores:
-    """Scores as whole numbers: their sums are exact in float64, in any order.
+    """Scores as whole numbers, whose sums are exact in float64, in any order.
 
     Attributes:
-        values: whole.
-        unit: what 1 is as a score: about 1e-14 of the largest for 50 queries.
-        slack: two sums over queries that differ by no more count as equal, for the
-            scores behind them were rounded.
+        values: Scores as whole numbers, in units of `unit`.
+        unit: Score that 1 stands for: about 1e-14 of the largest for 50 queries.
+        slack: Largest difference of two sums over queries that count as equal, since
+            their scores were rounded.
     """
 
     values: Values
@@ -59,7 +59,7 @@ class WholeScores:
 
 
 def generator(seed: int, kind: str, block: int) -> np.random.Generator:
-    """Make the random numbers of one block of resamples."""
+    """Create the random generator of one block of resamples."""
     sequence = np.random.SeedSequence(seed, spawn_key=(_KINDS[kind], block))
     return np.random.Generator(np.random.Philox(sequence))
 
@@ -67,7 +67,7 @@ def generator(seed: int, kind: str, block: int) -> np.random.Generator:
 def indices(
     seed: int, block: int, size: int, *queries: int
 ) -> Int64[np.ndarray, "resamples queries"]:
-    """Draw queries with replacement: of each stratum as many as it has."""
+    """Draw queries with replacement, from each stratum as many as it has."""
     random, first = generator(seed, "bootstrap", block), np.cumsum([0, *queries])
     drawn = [random.integers(0, count, (size, count)) for count in queries]
     strata = zip(drawn, first, strict=False)
@@ -77,7 +77,7 @@ def indices(
 def multiplicities(
     drawn: Int64[np.ndarray, "resamples drawn"], queries: int | None = None
 ) -> Weights:
-    """Count how often each resample holds each query, of as many as are drawn."""
+    """Count how often each resample holds each query."""
     size, count = len(drawn), drawn.shape[1] if queries is None else queries
     places = drawn + count * np.arange(size)[:, None]
     counts = np.bincount(places.ravel(), minlength=size * count)
@@ -85,20 +85,20 @@ def multiplicities(
 
 
 def bootstrap_weights(seed: int, resamples: int, queries: int) -> Weights:
-    """Draw the multiplicities of as many resamples as there are in several blocks."""
+    """Draw the multiplicities of all resamples, block by block."""
     return multiplicities(all_indices(seed, resamples, queries))
 
 
 def all_indices(
     seed: int, resamples: int, *queries: int
 ) -> Int64[np.ndarray, "resamples queries"]:
-    """Draw queries of as many resamples as there are in several blocks."""
+    """Draw the queries of all resamples, block by block."""
     drawn = [indices(seed, *block, *queries) for block in blocks(resamples)]
     return np.concatenate(drawn)
 
 
 def blocks(resamples: int, first: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield number and size of each block, from the first that is asked for."""
+    """Yield number and size of each block, from block `first` on."""
     for number in range(first, -(-resamples // BLOCK)):
         yield number, min(BLOCK, resamples - number * BLOCK)
 
@@ -110,7 +110,7 @@ def signs(seed: int, block: int, size: int, queries: int) -> Weights:
 
 
 def all_signs(block: int, size: int, queries: int) -> Weights:
-    """Enumerate signs instead, half of them: the other half mirrors the statistic."""
+    """Enumerate half of all signs; the other half mirrors the statistic."""
     number = block * BLOCK + np.arange(size)
     return 1.0 - 2.0 * ((number >> np.arange(queries)[:, None]) & 1)
 
@@ -120,9 +120,9 @@ def largest_ranges(
 ) -> Float64[np.ndarray, " resamples"]:
     """Permute each query's scores over runs; give the range of the sums [Sakai Fig. 4].
 
-    Scores, which are whole, are sorted first, so that the order of runs has no effect.
-    numpy permutes faster than JAX sorts on a CPU, and is what every device uses: the
-    same numbers. Copies that are made at once take `near` bytes.
+    Scores, which are whole, are sorted first, so the order of runs has no effect. numpy
+    permutes faster than JAX sorts on a CPU; results for every device use it, so all get
+    the same numbers. Copies made at once take `near` bytes.
     """
     rows = np.ascontiguousarray(np.sort(values, axis=0).T)
     random = generator(seed, "tukey", block)
@@ -145,19 +145,19 @@ def count(
     device: Any = None,
     budget: int = 2**28,
 ) -> Int64[np.ndarray, " pairs"]:
-    """Count, per pair, the resamples at least as extreme as what was observed.
+    """Count, per pair, the resamples at least as extreme as the observed sample.
 
     Args:
-        kind: `bootstrap`, studentised, paired, shifted to the null [Sakai Fig. 2], or
+        kind: `bootstrap` (studentised, paired, shifted to the null [Sakai Fig. 2]) or
             `permutation` of signs.
-        scores: of all runs.
-        pairs: of runs.
-        weights: multiplicities, or signs.
-        device: where; by default the only one, or JAX's first.
-        budget: bytes that intermediate results may take.
+        scores: Scores of all runs.
+        pairs: Pairs of runs.
+        weights: Multiplicities, or signs.
+        device: Device that computes; None takes the only one, or JAX's first.
+        budget: Bytes that intermediate results may take.
 
-    A sample without variance is infinitely far from 0 unless its mean is 0 too, when
-    its statistic is 0: the limits of Student's t.
+    The statistic of a sample without variance is the limit of Student's t: 0 if its
+    mean is 0, and otherwise infinite.
     """
     step = pairs_at_once(len(pairs[0]), weights.shape[1], budget)
     put = partial(at, device=device)
@@ -171,7 +171,7 @@ def count(
 def _studentised(
     scores: WholeScores, pairs: RunPairs, weights: Weights, put: Callable, step: int
 ) -> Int64[np.ndarray, " pairs"]:
-    """Count for `bootstrap`: by bounds in float32, and by the rule what they leave."""
+    """Count for `bootstrap` by bounds in float32, and undecided pairs by the rule."""
     first, second = pairs
     sums, slack = scores.values.sum(1), np.float64(scores.slack)
     total = np.abs(sums[first] - sums[second])
@@ -180,7 +180,7 @@ def _studentised(
     bounds = partial(program("bootstrap_bounds"), near)
     counts = _in_blocks(bounds, step, (total / unit).astype(np.float32), *pairs)
     equal = total <= slack
-    counts[equal] = weights.shape[1]  # all reach 0
+    counts[equal] = weights.shape[1]  # all resamples reach 0
     left = np.flatnonzero((counts >= paired_counts.OPEN) & ~equal)
     if len(left):
         exact = partial(program("bootstrap"), *put((scores.values, weights, slack)))
@@ -192,15 +192,15 @@ def _studentised(
 def _in_blocks(
     counted: Callable, step: int, *of_pairs: np.ndarray
 ) -> Int64[np.ndarray, " pairs"]:
-    """Count by a program that takes so many pairs at once."""
+    """Count with a program for a fixed number of pairs at once."""
     parts = [np.zeros(0, np.int64), *in_steps(counted, step, *of_pairs)]
     return np.concatenate(parts)[: len(of_pairs[0])].astype(np.int64)
 
 
 def in_steps(call: Callable, step: int, *of_pairs: np.ndarray) -> list[np.ndarray]:
-    """Call a program with what it takes of so many pairs at once.
+    """Call a program on arrays of pairs, `step` pairs at once.
 
-    The last block is padded with a run against itself: one shape for all.
+    Pairs of a run with itself pad the last block, so all blocks have one shape.
     """
     total, parts = len(of_pairs[0]), []
     small = [a.astype(np.int32) if a.dtype == np.int64 else a for a in of_pairs]
@@ -211,7 +211,7 @@ def in_steps(call: Callable, step: int, *of_pairs: np.ndarray) -> list[np.ndarra
 
 
 def pairs_at_once(pairs: int, resamples: int, budget: int) -> int:
-    """Choose how many pairs are computed at once: a power of 2, at least 16."""
+    """Choose the number of pairs computed at once: a power of 2, at least 16."""
     most = max(16, budget // (3 * 8 * resamples))
     if default_backend() == "cpu":
         most = min(most, _CACHED)
@@ -221,8 +221,8 @@ def pairs_at_once(pairs: int, resamples: int, budget: int) -> int:
 def centred(values: Values) -> tuple[Values, np.float64]:
     """Take from scores what all runs share and their means; 1 is the largest, `unit`.
 
-    Differences of a pair, less their mean, are differences of these: with fewer digits
-    before those that differ, float32 has more of them.
+    The differences of a pair, less their mean, are differences of these values. Without
+    the leading digits that both runs share, float32 holds more of those that differ.
     """
     about = values - values.mean(1, keepdims=True)
     about -= about.mean(0)
@@ -250,17 +250,17 @@ def program(name: str) -> Callable:
 def block_results(
     work: Callable[[int, int, Any], np.ndarray], first: int, resamples: int
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Work on several blocks at the same time, on all devices.
+    """Compute several blocks at the same time, on all devices.
 
     Args:
-        work: called with number, size and device of a block, in a thread.
-        first: number of the first block.
-        resamples: in all blocks together, those before the first included.
+        work: Function called in a thread with number, size and device of a block.
+        first: Number of the first block.
+        resamples: Number of resamples in all blocks, including those before `first`.
 
     Yields:
         Size and result of each block, in the order of blocks.
     """
-    # Of one device alone, JAX need not be asked.
+    # With a single device, no call of JAX is needed.
     devices = [None] if local_device_count() == 1 else jax.local_devices()
 
     def calls() -> Iterator[Call]:
@@ -272,5 +272,5 @@ def block_results(
 
 
 def workers() -> int:
-    """Return how many blocks are computed at the same time."""
+    """Return the number of blocks computed at the same time."""
     return max(local_device_count(), min(4, os.cpu_count() or 1))

@@ -1,4 +1,4 @@
-"""Means of runs, and the intervals that a leaderboard shows beside them."""
+"""Means of runs, and their intervals on a leaderboard."""
 
 from collections.abc import Iterable
 
@@ -13,11 +13,11 @@ def run_means(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Average scores over queries, with Student's 95 % interval of each mean.
 
     Args:
-        tables: run_id, measure and value; each has all scores of its runs.
+        tables: Tables with run_id, measure and value; each has all scores of its runs.
 
     Returns:
-        mean, low, high, std and count (of queries), by run_id and measure; the last two
-        describe the averaged values: logarithms, if the mean is geometric.
+        Columns mean, low, high, std and count (of queries), by run_id and measure; std
+        and count describe the averaged values: logarithms, if the mean is geometric.
     """
     means = pd.concat([_of_table(table) for table in tables])
     means = means.set_index(["run_id", "measure"])

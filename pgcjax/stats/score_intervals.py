@@ -1,4 +1,4 @@
-"""Intervals of single scores by replicates that are never all kept."""
+"""Intervals of single scores by replicates, of which only extremes are stored."""
 
 import math
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ from pgcjax.stats.choices import REPLICATED_SINGLY
 from pgcjax.stats.intervals import moved_ends
 
 ALPHA = 0.05
-"""1 less the level of the intervals: it says how many replicates have to be kept."""
+"""1 less the level of the intervals; it sets the number of stored replicates."""
 
 Scores = Float64[np.ndarray, "runs queries"]
 
 
 class Percentiles:
-    """Two percentiles and the mean of replicates that come one block after another.
+    """Two percentiles and the mean of replicates that arrive in blocks.
 
-    Kept are the smallest and the largest of each score, as many as the percentiles
-    need: they are exact, and a twentieth of all.
+    Percentiles are exact: as many of the smallest and largest replicates of each score
+    are stored as they need, which is a twentieth of all.
     """
 
     def __init__(self, replicates: int, runs: int, queries: int):
-        """Make room for so many scores."""
+        """Allocate memory for the scores of these runs and queries."""
         self._most = math.floor((replicates - 1) * ALPHA / 2) + 2
         shape = self._most, runs, queries
         self._small, self._large = np.full(shape, np.inf), np.full(shape, -np.inf)
@@ -37,9 +37,9 @@ class Percentiles:
         scores: Float64[np.ndarray, "replicates runs queries"],
         present: Bool[np.ndarray, "replicates queries"],
     ) -> None:
-        """Take replicates; in some, nobody judged a query, which has no score then."""
+        """Add replicates; a query without judgments in a replicate has no score."""
         there = present[:, None]
-        for row in np.where(there, scores, 0.0):  # in their order: no sum by pieces
+        for row in np.where(there, scores, 0.0):  # in order, whatever the blocks
             self._sum += row
         self._count += present.sum(0)
         most = self._most
@@ -50,7 +50,7 @@ class Percentiles:
 
     @property
     def found(self) -> Float64[np.ndarray, "3 runs queries"]:
-        """The lower and the upper percentile, and the mean; NaN of no replicates."""
+        """Lower and upper percentile, and the mean; NaN without replicates."""
         count = np.maximum(self._count, 1)
         place = (count - 1) * ALPHA / 2
         low = _at(np.sort(self._small, axis=0), place, count)
@@ -71,19 +71,19 @@ def _at(
         np.take_along_axis(ordered, at[None, None, :], axis=0)[0]
         for at in (first, after)
     )
-    with np.errstate(invalid="ignore"):  # of queries without replicates
+    with np.errstate(invalid="ignore"):  # queries without replicates give NaN
         return one + (two - one) * (place - first)
 
 
 @dataclass(frozen=True)
 class ScoreIntervals:
-    """Percentiles of the scores of each run and query, beside the scores themselves.
+    """Scores of each run and query, and their percentiles.
 
     Attributes:
-        query_ids: the queries, ascending.
-        scores: by the judgments as they are.
-        present: which of them count: with missing=skip, those that a run has.
-        percentiles: as of `Percentiles`.
+        query_ids: Names of the queries, ascending.
+        scores: Scores by the judgments themselves.
+        present: Whether a score counts: with missing=skip, if the run has the query.
+        percentiles: Percentiles and mean, as in `Percentiles`.
     """
 
     query_ids: list[str]
@@ -95,7 +95,7 @@ class ScoreIntervals:
         """Return run_id, query_id, score, low, high and mean_replicate of each score.
 
         Raises:
-            UsageError: the interval is none of `choices.REPLICATED_SINGLY`.
+            UsageError: the interval is not in `choices.REPLICATED_SINGLY`.
         """
         check_choice("interval", interval, REPLICATED_SINGLY)
         low, high, mean = self.percentiles

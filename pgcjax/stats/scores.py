@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 
 
 class Scores(Result):
-    """Scores, and how they came about: in memory, or stored until they are asked for.
+    """Scores and their metadata, in memory or stored in files.
 
-    Of scores that are stored, in chunks of a job or in files of Parquet, means and
-    .parquet files take memory for a few runs, a matrix for one measure.
+    Stored scores are in chunks of a job or in Parquet files. Their means and .parquet
+    files then take memory for a few runs, a matrix for one measure.
 
     Attributes:
-        table: columns run_id, query_id, measure, value (float64); sorted by run and
-            query, measures in the order in which they were asked for.
-        stored: whether the scores are stored.
+        table: Columns run_id, query_id, measure and value (float64), sorted by run and
+            query, with measures in the order of the request.
+        stored: Whether the scores are stored.
 
     Examples:
         >>> from pgcjax import evaluate
@@ -64,7 +64,7 @@ class Scores(Result):
         metadata: dict[str, Any] | None = None,
         notes: tuple[str, ...] = (),
     ):
-        """Take a table, or what gives the scores; the rest is as of `Result`."""
+        """Take a table or a source of scores, with metadata and notes."""
         stored = isinstance(table, ScoreSource)
         about = {"metadata": {} if metadata is None else metadata, "notes": notes}
         given = {"source" if stored else "table": table, "stored": stored, **about}
@@ -76,7 +76,7 @@ class Scores(Result):
 
     @cached_property
     def table(self) -> pd.DataFrame:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """All scores as rows, in memory from now on."""
+        """All scores as rows; they stay in memory."""
         return self.source.frame()
 
     @cached_property
@@ -84,13 +84,13 @@ class Scores(Result):
         """The scores in blocks of runs.
 
         Raises:
-            DataError: a score is in the table twice.
+            DataError: the table has a score twice.
         """
         return of_table(self.table, self.measures)
 
     @property
     def measures(self) -> list[str]:
-        """The measures, as they were asked for and in that order."""
+        """Names of the measures, in the order of the request."""
         if "source" in vars(self):
             return list(self.source.measures)
         names = self.table["measure"].unique().tolist()
@@ -106,7 +106,7 @@ class Scores(Result):
 
     @property
     def runs(self) -> list[str]:
-        """The runs, ascending."""
+        """Names of the runs, ascending."""
         return list(self.source.run_ids)
 
     @property
@@ -128,9 +128,9 @@ class Scores(Result):
     def mean(self) -> pd.DataFrame:
         """Average over queries: a row per run, a column per measure.
 
-        The best run by the first measure comes first; equal ones are by their ids. The
-        mean is geometric of measures with `mean=geometric`, and a sum of those with
-        `mean=sum` and of measures that count, such as `NumRet`.
+        The best run by the first measure comes first; ties are in the order of ids. The
+        mean of measures with `mean=geometric` is geometric; measures with `mean=sum`
+        and those that count, such as `NumRet`, are summed.
         """
         means = self._mean_by_run()
         if means.shape[1] == 0:
@@ -145,14 +145,14 @@ class Scores(Result):
 
     @property
     def compare(self) -> Callable[..., Comparison]:
-        """The function `pgcjax.compare`, of these scores."""
+        """The function `pgcjax.compare`, applied to these scores."""
         from pgcjax.stats.compare import compare
 
         return MethodType(compare, self)
 
     @property
     def correlate(self) -> Callable[..., pd.DataFrame]:
-        """The function `pgcjax.correlate`, of these scores."""
+        """The function `pgcjax.correlate`, applied to these scores."""
         from pgcjax.stats.correlation import correlate
 
         return MethodType(correlate, self)
@@ -170,30 +170,30 @@ class Scores(Result):
         progress: Progress | None = None,
         **judgments: Any,
     ) -> Any:
-        """Take a score, or the difference of two runs, apart, as `pgcjax.explain` does.
+        """Explain a score, or the difference of two runs, as `pgcjax.explain` does.
 
-        Scores that `evaluate` made in this process remember runs and judgments, if
-        these are files, or objects that are still there. Others are given them once,
-        to be read as they were (`files.reading`). Judgments have to be the same by
-        their fingerprints; runs have none, and have to get the same scores.
+        Scores that `evaluate` made in this process remember runs and judgments that are
+        files, or objects that still exist. Other scores take them once as arguments,
+        and read them with the same settings (`files.reading`). Judgments must have the
+        same fingerprints; runs have none, and must get the same scores.
 
         Args:
-            run_id: the run.
-            query: the query; all, and what each loses, if None.
-            other: a run that it is compared with.
-            measure: which one; by default the first.
-            runs: what was scored, as of `evaluate`.
-            topics: what queries ask, as of `pgcjax.explain`.
-            texts: what documents say, likewise.
-            progress: called with `(stage, done, total)`.
-            judgments: `preferences=`, `qrels=` and others by which it was scored.
+            run_id: Name of the run.
+            query: Name of the query; None explains all, with the loss of each.
+            other: Name of a run to compare with.
+            measure: Name of the measure; None takes the first.
+            runs: Runs that were scored, as in `evaluate`.
+            topics: Texts of queries, as in `pgcjax.explain`.
+            texts: Texts of documents, as in `pgcjax.explain`.
+            progress: Function called with `(stage, done, total)`.
+            judgments: Judgments of the scores, such as `preferences=` and `qrels=`.
 
         Returns:
-            An `Explanation`, or a `Difference` where another run is named.
+            An `Explanation`, or a `Difference` if `other` is given.
 
         Raises:
-            UsageError: there is no such run, query or measure, or runs or judgments are
-                missing. DataError: they are not those that were scored.
+            UsageError: the run, query or measure does not exist, or runs or judgments
+                are missing. DataError: they are not those that were scored.
         """
         name = self.measures[0] if measure is None else self._spelling(measure)
         if runs is not None or judgments:
@@ -202,19 +202,19 @@ class Scores(Result):
         return explaining.explain_scores(self, name, run_id, query, *more)
 
     def remember(self, runs: Any, judgments: dict[str, Any]) -> Scores:
-        """Remember what `explain` needs; tables weakly, so that they take no memory."""
+        """Remember the inputs of `explain`; weakly, so tables take no memory."""
         given = {"runs": runs, **judgments}
         inputs = {name: _weak(x) for name, x in given.items() if x is not None}
         self.__dict__.update(inputs=inputs, explainers={})
         return self
 
     def remembered(self) -> dict[str, Any]:
-        """Return the runs and judgments of `remember` that are still there, by name."""
+        """Return the runs and judgments of `remember` that still exist, by name."""
         inputs = {name: get() for name, get in vars(self).get("inputs", {}).items()}
         return {name: value for name, value in inputs.items() if value is not None}
 
     def _means(self) -> Float64[np.ndarray, "runs measures"]:
-        """Compute `mean` without pandas, which what prints it does not import."""
+        """Compute `mean` without pandas, for printing without its import."""
         names = self.measures
         means = [np.empty((0, len(names)))]
         for _, values, present in self.source.blocks():
@@ -229,10 +229,10 @@ class Scores(Result):
         """Lay one measure out: a row per run, a column per query; NaN where missing.
 
         Args:
-            measure: as asked for, or another spelling: `PGC` finds `PGC(p=0.95)`.
+            measure: Name of the measure, in any spelling: `PGC` finds `PGC(p=0.95)`.
 
         Raises:
-            UsageError: there are no scores of this measure.
+            UsageError: the measure has no scores.
         """
         return self.source.wide(self.measures.index(self._spelling(measure)))
 
@@ -249,11 +249,11 @@ class Scores(Result):
     def lines(self, per_query: bool = False, digits: int | None = 4) -> Iterator[str]:
         """Print as trec_eval does: `measure<TAB>query<TAB>value`, `all` for the mean.
 
-        A column with the run comes first if there is more than one. Counts are whole.
+        Several runs get a first column with the name of the run. Counts are whole.
 
         Args:
-            per_query: also the scores of each query.
-            digits: decimals, or None for all that a float64 has.
+            per_query: Whether to print the scores of each query, too.
+            digits: Number of decimals; None prints all that a float64 has.
         """
 
         def line(run: str, measure: str, query: str, value: float) -> str:
@@ -294,16 +294,16 @@ class Scores(Result):
         The suffix decides: .trec (trec_eval's text), .tsv, .csv, .jsonl or .parquet.
         Metadata goes into a first line `# pgcjax {…}` (.trec, .tsv, .csv), a first
         record (.jsonl) or the schema (.parquet). For a `spreadsheet`, names in .csv and
-        .tsv that begin as formulas do get an apostrophe, and are other names then.
+        .tsv that begin as formulas do get an apostrophe, which changes these names.
 
-        A `score_format`, one of `io.choices.SCORE_FORMATS`, decides instead: lines as
-        other tools write and read them, with means as topic `all`, without metadata.
+        A `score_format`, one of `io.choices.SCORE_FORMATS`, replaces that of the suffix
+        with the lines of another tool, with means as topic `all`, without metadata.
 
         `progress` is called with `("writing", done, total)` runs.
 
         Raises:
-            UsageError: the suffix is none of these, or does not fit the format.
-            DataError: the file cannot be written, or not so that it could be read.
+            UsageError: the suffix is unknown, or does not fit the format.
+            DataError: the file cannot be written, or could not be read back.
         """
         if score_format is not None:
             check_choice("score_format", score_format, SCORE_FORMATS)
@@ -323,7 +323,7 @@ class Scores(Result):
         if suffix != ".trec":
             return write_table(self.table, path, self.metadata, spreadsheet=spreadsheet)
         _, *rest = self.lines(True, None)
-        if len(self.runs) == 1:  # only this line names the run then
+        if len(self.runs) == 1:  # no other line names a single run
             rest.insert(0, f"runid\tall\t{self.runs[0]}")
         return write_text("\n".join([header(unsealed(self.metadata)), *rest, ""]), path)
 
@@ -332,8 +332,8 @@ class Scores(Result):
 
 
 def _weak(given: Any) -> Callable[[], Any]:
-    """Refer to what a user has, weakly where that can be: not to names or lists."""
-    if isinstance(given, Iterator):  # which can be read once
+    """Return a reference to an input; a weak one where its type supports it."""
+    if isinstance(given, Iterator):  # can be read only once
         return lambda: None
     if isinstance(given, list | tuple):
         parts = [_weak(part) for part in given]
@@ -352,7 +352,7 @@ def _weak(given: Any) -> Callable[[], Any]:
 
 
 def _parsed(text: Any) -> Any:
-    """Return a measure, however it is spelled; the name of another tool's as it is."""
+    """Return the measure of a name, or the name if it is another tool's."""
     from pgcjax.measures.catalogue import parse  # imports JAX: only if needed
 
     try:
@@ -362,7 +362,7 @@ def _parsed(text: Any) -> Any:
 
 
 def open_scores(path: str | os.PathLike) -> Scores | pd.DataFrame:
-    """Read scores as `read_scores`, or a table of scores with other columns.
+    """Read scores as `read_scores` does, or a table of scores with other columns.
 
     Raises:
         DataError: the file is no table.
@@ -378,13 +378,13 @@ def open_scores(path: str | os.PathLike) -> Scores | pd.DataFrame:
 def read_scores(path: str | os.PathLike | Any) -> Scores:
     """Read scores that `Scores.save` wrote, or any table with the same columns.
 
-    A table in memory is taken, too, or one for each run, by its name. So are files of
-    trec_eval, ir_measures and TREC AutoJudge; of a folder or pattern, all files are put
-    together, as trec_eval writes one for each run. What `Scores.save` wrote as .parquet
-    is read when it is asked for: a matrix of one measure needs memory for no other.
+    It also takes a table in memory, or a table for each run by name, and files of
+    trec_eval, ir_measures and TREC AutoJudge. All files of a folder or pattern are put
+    together, as trec_eval writes one for each run. A .parquet file of `Scores.save` is
+    read only when needed: a matrix of one measure takes memory for this measure alone.
 
     Raises:
-        DataError: the file is no score table. UsageError: this is no table.
+        DataError: the file is no score table. UsageError: the object is no table.
     """
     if isinstance(path, (str, os.PathLike)):
         stored = open_parquet(path)

@@ -12,7 +12,7 @@ from pgcjax.io.result import Result
 from pgcjax.stats.orders import tau_b
 
 LEVEL = 0.95
-"""Share of the subsamples in which the best run has to be the same."""
+"""Share of the subsamples in which the best run must be the same."""
 
 Means = Float64[np.ndarray, " runs"]
 Drawn = Float64[np.ndarray, "replicates runs"]
@@ -20,18 +20,19 @@ Drawn = Float64[np.ndarray, "replicates runs"]
 
 @dataclass(frozen=True, kw_only=True)
 class Stability(Result):
-    """The order of runs by shares of the judgments, beside that by all of them.
+    """Orders of runs by shares of the judgments, compared with that by all judgments.
 
     Attributes:
-        table: a row for each measure and share, ascending: measure, share, judgments
-            (how many), tau (mean over subsamples of Kendall's τ-b with the order by all
-            judgments; 0 where a subsample ties all runs), tau_low and tau_high (95 % of
-            the subsamples are between), same_best (share of the subsamples with the
-            same best run) and overlap (share of the best runs that are among the best).
-        enough: a row for each measure: measure, best (run by all judgments), and share
-            and judgments: the fewest of those tried from which on, at every larger
-            share, too, the best run is the same in 95 % of the subsamples. Share 1 says
-            that no share that was tried is enough.
+        table: A row for each measure and share, ascending: measure, share, judgments
+            (their number), tau (mean over subsamples of Kendall's τ-b with the order by
+            all judgments; 0 if a subsample ties all runs), tau_low and tau_high (95 %
+            of the subsamples lie between), same_best (share of the subsamples with the
+            same best run) and overlap (share of the subsamples' best runs that are
+            among the best by all judgments).
+        enough: A row for each measure: measure, best (run by all judgments), and share
+            and judgments: the least share tried at which, and at every larger one, the
+            best run is the same in 95 % of the subsamples, and its number of judgments.
+            Share 1 means that no share tried is enough.
     """
 
     enough: pd.DataFrame
@@ -49,13 +50,13 @@ def stability(
     """Compare the order of each subsample with that by all judgments.
 
     Args:
-        run_ids: the runs, ascending.
-        means: of each measure, by all judgments.
-        drawn: of each measure, for each share, the means by subsamples.
-        shares: ascending, below 1.
-        judgments: how many each share has; and last, how many there are.
-        top: how many runs are the best, for the overlap.
-        metadata: what the means depend on.
+        run_ids: Names of the runs, ascending.
+        means: Means of each measure by all judgments.
+        drawn: Means of each measure by the subsamples, for each share.
+        shares: Shares of the judgments, ascending, below 1.
+        judgments: Number of judgments of each share; the last is that of all.
+        top: Number of best runs that the overlap counts.
+        metadata: Settings on which the means depend.
     """
     rows, least, notes = [], [], []
     for measure, observed in means.items():
@@ -96,7 +97,7 @@ def _note(measure: str, best: str, enough: Mapping[str, Any], count: int) -> str
 
 
 def _compared(observed: Means, drawn: Drawn, top: int) -> dict[str, float]:
-    """Return the numbers of a row of the curve."""
+    """Return the statistics of one share."""
     taus = np.nan_to_num(tau_b(observed[None], drawn)) if len(observed) > 1 else 1.0
     taus = np.broadcast_to(taus, len(drawn))
     low, high = np.quantile(taus, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
@@ -112,10 +113,10 @@ def _compared(observed: Means, drawn: Drawn, top: int) -> dict[str, float]:
 
 
 def _leading(means: Drawn) -> Bool[np.ndarray, "replicates runs"]:
-    """Find which runs have the largest mean."""
+    """Mark the runs with the largest mean."""
     return means == means.max(1, keepdims=True)
 
 
 def _best(means: Drawn, count: int) -> np.ndarray:
-    """Number the best runs of each replicate; of equal ones, the first by name."""
+    """Return the places of the best runs of each replicate; ties by name."""
     return np.argsort(-means, axis=1, kind="stable")[:, :count]

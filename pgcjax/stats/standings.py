@@ -1,4 +1,4 @@
-"""One leaderboard of all that was compared: strengths, and ranks that hold together."""
+"""Leaderboard of all compared documents: strengths and simultaneous ranks."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,13 +21,14 @@ class Standings(Result):
     """Documents that were compared, the best first, over all queries.
 
     Attributes:
-        table: doc_id; strength (log-odds), error, low and high (95 % by default); rank;
-            rank_low and rank_high (ranks that it may have: those of all hold together
-            at the level) and tier, as of `compare`; votes; won (of these, a tie half).
-            Errors, ranges of ranks and tiers are empty with votes on 2 to 19 queries.
-        wins: share of the votes that the row won over the column, a tie half; NaN where
-            they did not meet.
-        met: number of votes of each pair.
+        table: Columns doc_id; strength (log-odds), error, low and high (95 % by
+            default); rank; rank_low and rank_high (range of ranks; all ranges hold
+            simultaneously at the level) and tier, as in `compare`; votes; won (votes
+            won, a tie half). Errors, ranges of ranks and tiers are empty with votes on
+            2 to 19 queries.
+        wins: Share of the votes that the row won over the column, a tie half; NaN for
+            pairs without votes.
+        met: Number of votes of each pair.
     """
 
     wins: pd.DataFrame
@@ -45,23 +46,23 @@ def standings(
     """Rank documents that were compared on many queries, such as models of an arena.
 
     Strengths are Bradley and Terry's; a tie is half a vote, a probability p is p of a
-    vote. Votes on one query may hang together; of a single query, each vote is by
-    itself. Two documents differ where |t| of their difference is above the quantile of
-    the largest |t| of all pairs; the best rank that one may have is 1 and one more for
-    each document that is better.
+    vote. Votes on one query may depend on each other; with a single query, votes count
+    as independent. Two documents differ if |t| of their difference is above the
+    quantile of the largest |t| of all pairs; the best rank of a document is 1 plus the
+    number of documents that are significantly better.
 
     Args:
-        preferences: what `read_preferences` takes.
-        prior: standard deviation of strengths before the votes, in log-odds.
-        level: level of the intervals, and of all ranks together.
-        draws: number of draws of the largest |t|.
-        seed: seed of these draws.
+        preferences: Preferences as in `read_preferences`.
+        prior: Standard deviation of strengths before the votes, in log-odds.
+        level: Level of the intervals, and simultaneous level of all ranks.
+        draws: Number of draws of the largest |t|.
+        seed: Seed of these draws.
 
     Source: Bradley and Terry 1952; rank sets of Mogstad, Romano, Shaikh and Wilhelm
     2024, in one step; errors clustered by query (Liang and Zeger 1986).
 
     Raises:
-        UsageError: an argument is wrong. DataError: nothing is compared.
+        UsageError: an argument is wrong. DataError: no documents are compared.
     """
     check_prior(prior)
     if not 0 < level < 1:
@@ -108,7 +109,7 @@ def _table(names: list[str], strength: np.ndarray, wins: np.ndarray) -> pd.DataF
 def _interval(
     strength: np.ndarray, covariance: np.ndarray, freedom: int, level: float
 ) -> dict[str, np.ndarray]:
-    """Return errors of strengths, and the ends of their intervals, each by itself."""
+    """Return errors of strengths, and the ends of their individual intervals."""
     error = np.sqrt(np.maximum(covariance.diagonal(), 0))
     wide = stdtrit(freedom, (1 + level) / 2) * error
     return {"error": error, "low": strength - wide, "high": strength + wide}

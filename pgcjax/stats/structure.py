@@ -32,12 +32,12 @@ def grouped(ids: Sequence[str], source: Any, member: str, group: str) -> list[st
     """Name the group of each query or run.
 
     Args:
-        ids: of queries, or of runs.
+        ids: Names of queries, or of runs.
         source: a mark such as `_`: the group is what stands before the last one, 31 of
             31_4; or `{id: group}`; or a DataFrame or a file with these two columns,
             which text without commas and tabs may leave unnamed.
-        member: the column of ids, query_id or run_id.
-        group: the column of groups.
+        member: Column of ids, query_id or run_id.
+        group: Column of groups.
 
     Raises:
         UsageError: no id has the mark. DataError: a row is malformed, an id is there
@@ -256,8 +256,8 @@ class Repeats:
     """Several runs of each system: how far their means vary.
 
     Attributes:
-        count: of the runs of each system.
-        deviation: of their means (ddof 1); 0 of a single run.
+        count: Number of runs of each system.
+        deviation: Standard deviation of their means (ddof 1); 0 for a single run.
     """
 
     count: Float64[np.ndarray, " systems"]
@@ -300,8 +300,8 @@ class Repeats:
         What a repeat changes query by query is counted twice: errors are rather large.
 
         Args:
-            deviation: over queries, of means or of their differences.
-            queries: how many there are.
+            deviation: Deviation over queries, of means or of their differences.
+            queries: Number of queries.
             systems: those which each is of.
 
         Returns:
@@ -366,9 +366,9 @@ def arranged(
     """Read scores of clusters, systems or collections.
 
     Args:
-        scores: as of `compare`.
-        measure: likewise.
-        missing: likewise.
+        scores: Scores as in `compare`.
+        measure: Measure as in `compare`.
+        missing: Treatment of missing queries, as in `compare`.
         structure: cluster, system and collections, likewise; None is nothing.
 
     Returns:

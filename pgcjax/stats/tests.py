@@ -17,8 +17,8 @@ PAIRS_AT_ONCE = 2**14  # whose differences, query by query, are laid out togethe
 _DIRECT = 100  # distinct studentised ranges up to which scipy integrates each
 _NODES = 200
 _STEP = 1 / 8  # of the smallest of k normal scores; smooth sums need no finer ones
-_ENDLESS = 100_000  # degrees of freedom that are as good as endless, as scipy has it
-_GONE = 1e-11  # what the tail is at the end of the curve, at most
+_ENDLESS = 100_000  # degrees of freedom treated as infinite, as in scipy
+_GONE = 1e-11  # largest tail at the end of the curve
 
 RunPairs = tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]
 """The places of the two runs of each pair."""
@@ -48,13 +48,13 @@ def largest_noise(values: Values) -> float:
 
 
 def check_alpha(alpha: float) -> None:
-    """Refuse a level that is none, by a UsageError."""
+    """Raise a UsageError if a level is not valid."""
     if not 0 < alpha < 1:
         raise UsageError(f"alpha={alpha}: expected a level between 0 and 1")
 
 
 def identical(values: Values, pairs: RunPairs) -> Bool[np.ndarray, " pairs"]:
-    """Find pairs whose scores are equal, but for rounding, on every query."""
+    """Find pairs with equal scores, up to rounding, on every query."""
     same, limit = np.zeros(len(pairs[0]), bool), largest_noise(values)
     for block, z in differences(values, pairs):
         same[block] = (np.abs(z) <= limit).all(1)
@@ -89,8 +89,8 @@ def t(values: Values, pairs: RunPairs) -> OfPairs:
 def wilcoxon(values: Values, pairs: RunPairs) -> OfPairs:
     """Test each pair by Wilcoxon's signed ranks, as scipy does it.
 
-    Differences are rounded to 1e-12 of the largest score first: what rounding alone
-    tells apart is a tie. scipy's method then depends on the pair alone: exact for up to
+    Differences are first rounded to 1e-12 of the largest score, so scores that differ
+    by rounding tie. scipy's method then depends on the pair alone: exact for up to
     50 queries without ties and zeros, all permutations for up to 13, else normal.
     """
     p = np.ones(len(pairs[0]))
@@ -98,7 +98,7 @@ def wilcoxon(values: Values, pairs: RunPairs) -> OfPairs:
     for block, z in differences(values, pairs):
         z = np.round(z / scale, 12)
         sizes = np.sort(np.abs(z), axis=1)
-        # scipy chooses for all rows of a call: rows that need another method go apart.
+        # scipy chooses one method per call; rows with another get their call.
         tied = (sizes[:, 0] == 0) | (np.diff(sizes, axis=1) == 0).any(1)
         void = ~z.any(1)
         for rows in (~tied, tied & ~void):
@@ -169,9 +169,9 @@ def range_tail(
     """Integrate P(studentised range > q) by the trapezoidal rule.
 
     Args:
-        q: studentised ranges.
-        runs: k.
-        freedom: degrees of freedom ν of the estimated variance, 2 or more.
+        q: Studentised ranges.
+        runs: Number of runs k.
+        freedom: Degrees of freedom ν of the estimated variance, 2 or more.
 
     Source: P(range <= q) = ∫ f(s) k ∫ φ(z) [Φ(z + q s) - Φ(z)]^(k-1) dz ds, where f is
     the density of sqrt(χ²/ν), as in scipy.stats.studentized_range; over log s here.
@@ -221,8 +221,8 @@ def range_tails(
 def adjust(p: OfPairs, correction: str) -> OfPairs:
     """Adjust p for the number of tests: `none`, `holm` or `bh`.
 
-    Holm bounds the chance of any false finding, Benjamini-Hochberg the expected share
-    of false findings; p_adjusted < α decides.
+    Holm bounds the probability of any false finding, Benjamini-Hochberg the expected
+    share of false findings; p_adjusted < α decides.
     """
     if correction == "none" or not len(p):
         return p

@@ -19,7 +19,7 @@ from pgcjax.stats.orders import tau_b
 from pgcjax.stats.score_intervals import ScoreIntervals
 from pgcjax.stats.scores import Scores
 
-_NEAR = 2**24  # bytes of the pairs that are worked on at the same time
+_NEAR = 2**24  # bytes of the numbers processed at once
 
 
 class Tau(NamedTuple):
@@ -32,18 +32,19 @@ class Tau(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Uncertainty(Result):
-    """Means of runs by replicates of the judgments, beside those by the judgments.
+    """Means of runs by replicates of the judgments, and by the judgments.
 
-    A measure is named as it was asked for; by default the first one. Intervals have
-    level 1 - alpha; `interval` is one of `stats.choices.REPLICATED`.
+    Methods take the name of a measure as the user spelled it; None takes the first
+    measure. Intervals have level 1 - alpha; `interval` is one of
+    `stats.choices.REPLICATED`.
 
     Attributes:
-        run_ids: the runs, ascending.
-        mean: of each measure, the means by the judgments themselves, `[runs]`.
-        replicates: of each measure, the means by each replicate, `[replicates, runs]`.
-        table: for each measure, the table of `means`.
-        single: for each measure, intervals of its single scores, if requested.
-        observed: the scores by the judgments themselves; no file holds them.
+        run_ids: Names of the runs, ascending.
+        mean: Means of each measure by the judgments themselves, `[runs]`.
+        replicates: Means of each measure by each replicate, `[replicates, runs]`.
+        table: Table of `means` for each measure.
+        single: Intervals of the single scores of each measure, if requested.
+        observed: Scores by the judgments themselves; saved files lack them.
 
     Source: Efron and Tibshirani 1993, chapter 13, and 14.3 (`bc`: no acceleration).
     """
@@ -69,8 +70,9 @@ class Uncertainty(Result):
         """Return the interval of the mean of each run.
 
         Returns:
-            run_id, mean, low, high; and of the replicates, mean_replicate (the less it
-            is than mean, the more do replicates pull the score down) and deviation.
+            Columns run_id, mean, low, high, mean_replicate (mean over the replicates;
+            below `mean` where replicates lower the score) and deviation (over the
+            replicates).
         """
         observed, drawn = self._of(measure, interval, alpha)
         low, high = intervals.of_replicates(observed, drawn.T, interval, alpha)
@@ -91,12 +93,12 @@ class Uncertainty(Result):
         """Return the 95 % interval of scores, of `uncertainty(score_intervals=True)`.
 
         Returns:
-            run_id, query_id, score, low, high and mean_replicate. Replicates in which
-            nobody judged the query do not count.
+            Columns run_id, query_id, score, low, high and mean_replicate. Replicates
+            without a judgment of the query do not count.
 
         Raises:
-            UsageError: they were not asked for; or the interval is `bc`, for which
-                all replicates of each score would have to be kept.
+            UsageError: no such intervals were requested; or the interval is `bc`, which
+                would need all replicates of each score.
         """
         name = self._name(measure)
         if name not in self.single:
@@ -116,10 +118,10 @@ class Uncertainty(Result):
         """Return the interval of the difference of each pair of runs.
 
         Returns:
-            run_a, run_b, difference (mean of a less b), low, high, and probability: the
-            share of the replicates in which a is above b, an equal one counted by half,
-            after what the interval makes of them: it leaves out 0 where the share is
-            beyond alpha / 2, or 1 less that, but for the step of one replicate.
+            Columns run_a, run_b, difference (mean of a less that of b), low, high and
+            probability: the share of the replicates in which a is above b, ties counted
+            half, after the correction of the interval. The interval excludes 0 if the
+            share is below alpha / 2 or above 1 - alpha / 2, up to one replicate.
         """
         observed, drawn = self._of(measure, interval, alpha)
         first, second = tests.all_pairs(len(observed))
@@ -143,17 +145,17 @@ class Uncertainty(Result):
         )
 
     def ranks(self, measure: str | None = None, *, alpha: float = 0.05) -> pd.DataFrame:
-        """Rank runs, the best first, with ranges of ranks and tiers that hold together.
+        """Rank runs, the best first, with simultaneous ranges of ranks and tiers.
 
-        Runs are told apart as `stats.rank_sets` says, by the largest difference that
-        replicates, each run less its mean over them, put between any two runs of a
-        window. All true ranks are in their ranges, and so many runs less one as the
-        tier of a run are truly better, with probability 1 - alpha. Fewer than 1 / alpha
-        replicates tell no runs apart.
+        `stats.rank_sets` describes the test of runs. Its statistic is the largest
+        difference of two runs of a window in a replicate, after each run's mean over
+        the replicates is subtracted. With probability 1 - alpha, all true ranks are in
+        their ranges, and for each run, tier - 1 runs are truly better. Fewer than
+        1 / alpha replicates find no significant difference.
 
         Returns:
-            run_id, mean, rank (1 best, equal means share one), low and high of the
-            range of ranks, and tier.
+            Columns run_id, mean, rank (1 best, equal means share one), low and high of
+            the range of ranks, and tier.
         """
         observed, drawn = self._of(measure, REPLICATED[0], alpha)
         apart = rank_sets.of_replicates(observed, drawn, alpha)
@@ -163,8 +165,8 @@ class Uncertainty(Result):
         """Return the expected τ of the order of the runs with that of a replicate.
 
         Returns:
-            The mean over replicates, and the percentiles of its interval; NaN if all
-            means are equal.
+            Mean of τ over replicates, and the percentiles that bound its interval; NaN
+            if all means are equal.
         """
         observed, drawn = self._of(measure, REPLICATED[0], alpha)
         taus = tau_b(observed[None], drawn)
@@ -172,9 +174,10 @@ class Uncertainty(Result):
         return Tau(float(taus.mean()), float(low), float(high))
 
     def _saved(self) -> tuple[pd.DataFrame, dict[str, Any]]:
-        """Return the means by all replicates, of which `read_uncertainty` makes this.
+        """Return the means by all replicates, from which `read_uncertainty` reads this.
 
-        Rows of measure, run_id, replicate (-1: by the judgments as they are) and mean.
+        Columns are measure, run_id, replicate (-1 for the judgments themselves) and
+        mean.
         """
         parts = []
         for name, drawn in self.replicates.items():
@@ -199,7 +202,7 @@ class Uncertainty(Result):
         return f"{units} drawn again {self.metadata['replicates']} times"
 
     def _lines(self) -> tuple[str, ...]:
-        """Return notes on the scores, and what replicates do to orders and means."""
+        """Return notes on the scores, and on orders and means by the replicates."""
         count, resampled = self.metadata["replicates"], self.metadata["resample"]
         notes = [*self.observed.notes] if self.observed else []
         for name, observed in self.mean.items():
@@ -235,10 +238,10 @@ class Uncertainty(Result):
 
 
 def read_uncertainty(path: str | os.PathLike) -> Uncertainty:
-    """Read what `Uncertainty.save`, or `pgcjax uncertainty --replicates-output`, wrote.
+    """Read the file of `Uncertainty.save` or `pgcjax uncertainty --replicates-output`.
 
     Raises:
-        DataError: the file is no such table, or lacks rows of it.
+        DataError: the file is no table of replicates, or lacks rows.
     """
     table, metadata = read_replicate_means(path)
     run_ids = sorted(table["run_id"].unique())
@@ -270,13 +273,13 @@ def weighted_means(
     """Average scores over queries, each counted as often as a replicate has it.
 
     Args:
-        scores: of each replicate.
-        answered: which run has which query.
-        weight: how often a replicate has a query.
-        missing: if `skip`, a query that a run lacks is left out; else it scores 0.
+        scores: Scores of each replicate.
+        answered: Whether a run has a query.
+        weight: Number of times that a replicate has a query.
+        missing: `skip` omits a query that a run lacks; otherwise its score is 0.
 
     Returns:
-        NaN where nothing is left. Queries are added up in their order, so that a mean
+        Means; NaN without queries. Scores are summed in the order of queries, so a mean
         does not depend on the other runs or replicates.
     """
     counts = answered[None] * weight[:, None, :].astype(np.float64)
@@ -302,7 +305,7 @@ def query_means(
 
 
 def _parts(count: int, each: int) -> Iterator[slice]:
-    """Cut what takes `each` numbers apiece into parts that fit memory."""
+    """Cut `count` items of `each` numbers into parts that fit memory."""
     step = max(1, _NEAR // (8 * max(1, each)))
     for low in range(0, count, step):
         yield slice(low, min(low + step, count))
