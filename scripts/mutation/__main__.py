@@ -38,10 +38,19 @@ PYTEST = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider")
 
 
 class Mutant(NamedTuple):
-    """A file of the package with one change."""
+    """A file of the package with one change.
+
+    Attributes:
+        path: Path of the file.
+        line: Line of the change.
+        begin: First line of its statement, by which coverage counts.
+        operator: Name of the operator that cosmic-ray applied.
+        source: Text of the changed file.
+    """
 
     path: str
     line: int
+    begin: int
     operator: str
     source: str
 
@@ -140,7 +149,10 @@ def drawn(path: Path, generator: random.Random) -> Mutant | None:
             return None
     except SyntaxError:
         return None
-    return Mutant(str(path.relative_to(ROOT)), place[0], name, changed)
+    (line, _), tree = place, ast.parse(source)
+    statements = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
+    around = (n.lineno for n in statements if n.lineno <= line <= (n.end_lineno or 0))
+    return Mutant(str(path.relative_to(ROOT)), line, max(around), name, changed)
 
 
 def sample(rooms: list[str], count: int, seed: int) -> Iterator[Mutant]:
@@ -162,7 +174,7 @@ def chosen(mutant: Mutant, tested: dict[str, Tested], budget: float) -> list[str
     running = [
         (f"/{room}/" not in test, of.seconds, test)
         for test, of in tested.items()
-        if mutant.line in of.lines.get(mutant.path, [])
+        if {*range(mutant.begin, mutant.line + 1)} & {*of.lines.get(mutant.path, [])}
     ]
     files, left = [], budget
     for _, seconds, test in sorted(running):
