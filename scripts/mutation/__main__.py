@@ -152,7 +152,9 @@ def drawn(path: Path, generator: random.Random) -> Mutant | None:
     (line, _), tree = place, ast.parse(source)
     statements = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
     around = (n.lineno for n in statements if n.lineno <= line <= (n.end_lineno or 0))
-    return Mutant(str(path.relative_to(ROOT)), line, max(around), name, changed)
+    return Mutant(
+        str(path.relative_to(ROOT)), line, max(around, default=line), name, changed
+    )
 
 
 def sample(rooms: list[str], count: int, seed: int) -> Iterator[Mutant]:
