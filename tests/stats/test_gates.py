@@ -76,6 +76,12 @@ def test_of_several_measures_the_contrary_is_shown_at_a_share_of_alpha():
     assert one.outcome == "fails" and all_.table["outcome"][0] == "open"
 
 
+def test_of_several_measures_each_claim_is_shown_at_alpha():
+    found = pgcjax.gate(table(0.004, 0.004), "new", "old", margin=0.01)
+    assert ((found.table.p_value > 0.025) & (found.table.p_value < 0.05)).all()
+    assert found.outcome == "holds"
+
+
 @pytest.mark.parametrize("claim", CLAIMS)
 @pytest.mark.parametrize(("mean", "deviation"), [(0.01, 0.1), (-0.06, 0.1), (0.0, 0.3)])
 def test_the_estimated_number_of_queries_has_the_power(claim, mean, deviation):
