@@ -37,7 +37,7 @@ COPIED = ("pgcjax", "tests", "benchmarks", "scripts", "docs", ".github")
 PYTEST = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider")
 
 
-class Mutant(NamedTuple):
+class DrawnMutant(NamedTuple):
     """A file of the package with one change.
 
     Attributes:
@@ -127,7 +127,7 @@ def without_types(source: str) -> str:
     return ast.dump(tree)
 
 
-def drawn(path: Path, generator: random.Random) -> Mutant | None:
+def drawn(path: Path, generator: random.Random) -> DrawnMutant | None:
     """Draw a place of a file and then an operator; None where types alone change."""
     source = path.read_text(encoding="utf-8")
     places: dict[tuple[int, int], list[tuple[str, int]]] = {}
@@ -152,12 +152,12 @@ def drawn(path: Path, generator: random.Random) -> Mutant | None:
     (line, _), tree = place, ast.parse(source)
     statements = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
     around = (n.lineno for n in statements if n.lineno <= line <= (n.end_lineno or 0))
-    return Mutant(
+    return DrawnMutant(
         str(path.relative_to(ROOT)), line, max(around, default=line), name, changed
     )
 
 
-def sample(rooms: list[str], count: int, seed: int) -> Iterator[Mutant]:
+def sample(rooms: list[str], count: int, seed: int) -> Iterator[DrawnMutant]:
     """Draw mutants by lot: files by their sizes, then a place, then an operator."""
     generator = random.Random(seed)
     folders = [ROOT / "pgcjax" / room for room in rooms]
@@ -170,7 +170,7 @@ def sample(rooms: list[str], count: int, seed: int) -> Iterator[Mutant]:
             yield mutant
 
 
-def chosen(mutant: Mutant, tested: dict[str, Tested], budget: float) -> list[str]:
+def chosen(mutant: DrawnMutant, tested: dict[str, Tested], budget: float) -> list[str]:
     """Return the files of tests that run a line, as many as take `budget` seconds."""
     room = mutant.path.split("/")[1]
     running = [
@@ -186,7 +186,7 @@ def chosen(mutant: Mutant, tested: dict[str, Tested], budget: float) -> list[str
     return files
 
 
-def verdict(mutant: Mutant, files: list[str], folder: Path, limit: float) -> str:
+def verdict(mutant: DrawnMutant, files: list[str], folder: Path, limit: float) -> str:
     """Run the tests of a mutant in a copy of the checkout."""
     if not files:
         return "survived: no test runs its line"
@@ -202,7 +202,7 @@ def verdict(mutant: Mutant, files: list[str], folder: Path, limit: float) -> str
     return f"survived: {' '.join(files)}"
 
 
-def change(mutant: Mutant) -> str:
+def change(mutant: DrawnMutant) -> str:
     """Return the lines that a mutant changes, as a diff."""
     sound = (ROOT / mutant.path).read_text(encoding="utf-8").splitlines()
     lines = difflib.unified_diff(sound, mutant.source.splitlines(), lineterm="", n=0)
@@ -246,7 +246,7 @@ def main() -> None:
                 options.lines.write_text(json.dumps(tested))
         mutants = list(sample(options.rooms.split(","), options.count, options.seed))
 
-        def judged(mutant: Mutant) -> str:
+        def judged(mutant: DrawnMutant) -> str:
             files = chosen(mutant, tested, options.budget)
             limit = 60 + 5 * max((tested[test].seconds for test in files), default=0)
             return in_a_copy(lambda at: verdict(mutant, files, at, limit))
