@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, count, repeat
 from operator import is_
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,7 @@ Docs = Mapping[str, Sequence[str] | np.ndarray]
 """Documents of each query, none twice."""
 
 _ODD = np.array([0x9E3779B97F4A7C15], np.uint64)
+_ENDS = 8  # for each document: then most documents that are not judged meet no end
 
 
 class JudgedDocuments:
@@ -72,10 +73,14 @@ class JudgedDocuments:
         return self.table["doc_id"].unique()
 
     @cached_property
-    def _hashed(self) -> pl.DataFrame:
-        """All documents, each with a key of its query and its hash."""
-        hash_ = self.table["doc_id"].hash().to_numpy()
-        return self.table.with_columns(key=_keys(self.table["query"].to_numpy(), hash_))
+    def _by_end(self) -> "_ByEnd":
+        """All documents by the ends of their keys."""
+        query, hash_ = self.table["query"].to_numpy(), self.table["doc_id"].hash()
+        key = _keys(query, hash_.to_numpy())
+        ends = 1 << (_ENDS * len(key)).bit_length()
+        end = _end(key, ends)
+        by, count = np.argsort(end), np.bincount(end, minlength=ends)
+        return _ByEnd(self.table[by], key[by], np.cumsum(count) - count, count)
 
     def find(
         self,
@@ -96,13 +101,23 @@ class JudgedDocuments:
             The places of judged documents, ascending, and their codes.
         """
         of_doc = np.repeat(query, length)
-        # Keys only find candidates to compare; a join by two columns takes longer.
-        rows = pl.DataFrame({"key": _keys(of_doc, hash_)}).with_row_index("row")
-        near = rows.join(self._hashed, on="key", maintain_order="left")
-        place = near["row"].to_numpy().astype(np.int64)
-        equal = doc_id.gather(near["row"]) == near["doc_id"]
-        equal = equal.to_numpy() & (of_doc[place] == near["query"].to_numpy())
-        return place[equal], near["code"].to_numpy()[equal]
+        key, (table, keys, first, count) = _keys(of_doc, hash_), self._by_end
+        end = _end(key, len(count))
+        # Most documents are not judged, and no judged one has such an end.
+        row = np.flatnonzero(count.take(end) > 0)
+        at, key, left = first[end[row]], key[row], count[end[row]]
+        match = np.full(len(row), -1)
+        for nth in range(int(left.max(initial=0))):
+            near = np.flatnonzero(
+                (nth < left) & (keys.take(at + nth, mode="clip") == key)
+            )
+            # Keys only find candidates to compare.
+            place, same = row[near], at[near] + nth
+            equal = (doc_id[place] == table["doc_id"][same]).to_numpy()
+            equal &= of_doc[place] == table["query"].to_numpy()[same]
+            match[near[equal]] = same[equal]
+        judged = match >= 0
+        return row[judged], table["code"].to_numpy()[match[judged]]
 
     def codes(self, docs: Docs | pl.DataFrame) -> np.ndarray:
         """Look up the codes of documents: int32, in their order; -1 if not judged.
@@ -153,8 +168,29 @@ def _same(one: Docs | pl.DataFrame, docs: Docs | pl.DataFrame) -> bool:
     return list(one) == list(docs) and all(map(is_, one.values(), docs.values()))
 
 
+class _ByEnd(NamedTuple):
+    """Documents sorted by the ends of their keys.
+
+    Attributes:
+        table: As `JudgedDocuments.table`.
+        key: Key of each document.
+        first: Row of the first document whose key has each end.
+        count: Number of documents whose keys have each end.
+    """
+
+    table: pl.DataFrame
+    key: UInt64[np.ndarray, " documents"]
+    first: Int[np.ndarray, " ends"]
+    count: Int[np.ndarray, " ends"]
+
+
 def _keys(query: np.ndarray, hash_: np.ndarray) -> np.ndarray:
     return hash_ ^ query.astype(np.uint64) * _ODD
+
+
+def _end(key: np.ndarray, ends: int) -> np.ndarray:
+    """Return the last bits of keys; `ends` is a power of 2."""
+    return key.view(np.int64) & (ends - 1)
 
 
 def _laid(codes: Iterable[Iterable[int]]) -> np.ndarray:
