@@ -274,6 +274,11 @@ def test_systems_that_all_queries_share_are_fitted_over_all():
     apart["other_doc_id"] = apart["query_id"] + apart["other_doc_id"]
     notes = pgcjax.judgments.fit(apart, prior=2.5).notes
     assert not any(note.startswith("most queries") for note in notes)
+    rows += [("u", "b", "c", 1.0), ("w", "x", "y", 0.0)]
+    one = pgcjax.judgments.fit(pd.DataFrame(rows, columns=columns), by="all").table
+    one = one.set_index("doc_id")
+    assert one["linked"].to_dict() == {"a": 1, "b": 1, "c": 1, "x": 2, "y": 2}
+    assert one["both_ways"].to_dict() == {"a": 1, "b": 1, "c": 2, "x": 3, "y": 3}
 
 
 def test_what_cannot_be_compared_is_said():

@@ -103,7 +103,11 @@ def test_wins_and_votes_are_counted():
     assert table["won"].to_dict() == {"a": 2, "b": 1.5, "c": 0.5}
     assert table["rank"].to_dict()["a"] == 1
     assert table[["low", "high", "rank_low", "rank_high"]].isna().all(axis=None)
-    assert "errors and ranks need 20 queries" in board.notes[0]
+    assert board.notes == (
+        "3 documents, 4 votes on 2 queries; errors and ranks need 20 queries, or a "
+        "single one",
+    )
+    assert table["votes"].dtype == table["rank"].dtype == np.int64
 
 
 def test_documents_that_no_votes_link_are_not_told_apart():
@@ -133,6 +137,8 @@ def test_probabilities_and_weights_are_parts_of_votes():
     board = pgcjax.judgments.standings(table)
     assert board.wins.loc["a", "b"] == 0.75 and board.met.loc["a", "b"] == 4
     assert board.wins.loc["b", "c"] == 1.0
+    half = pgcjax.judgments.standings(table.assign(weight=[1.5, 1.0])).table
+    assert half["votes"].tolist() == [1.5, 2.5, 1.0]
 
 
 @pytest.mark.slow
@@ -161,6 +167,8 @@ def test_ranks_do_not_hang_on_the_order_of_rows():
     )
     other = pgcjax.judgments.standings(turned.sample(frac=1, random_state=1), seed=3)
     pd.testing.assert_frame_equal(one.table, other.table)
+    said = "6 documents, 800 votes on 80 queries; ranks of all hold together at 95 %"
+    assert one.notes == other.notes == (said,)
 
 
 def test_wrong_input_is_refused():

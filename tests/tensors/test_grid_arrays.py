@@ -169,8 +169,11 @@ def test_shared_places_in_rows_of_other_widths():
 
 
 def test_queries_and_runs_may_be_missing():
-    table = pd.concat([frame_of({"s": GRID}), frame_of({"t": {"A": (0, 0)}}, "r")])
+    one = {"A": (0, 0)}
+    others = [frame_of({"t": one}, "r"), frame_of({"t": one}, "a")]
+    table = pd.concat([frame_of({"s": GRID}), *others])
     docs = {**DOCS, "none": np.array(["A"], object), "r": np.array([], object)}
+    docs["a"] = np.array(["A"], object)
     shown = g.Shown(table, docs)
     found = shown.placed()
     assert shown.run_ids == ["s", "t"]
@@ -178,6 +181,7 @@ def test_queries_and_runs_may_be_missing():
     assert found["q"].place[1].tolist() == list(range(7))
     assert (found["none"].first == ABSENT).all()
     assert found["r"].first.shape == (2, 0)
+    assert found["a"].first.tolist() == [[ABSENT], [0]]
 
 
 @given(
