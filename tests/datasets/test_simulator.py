@@ -53,7 +53,6 @@ def test_shipped_collection_is_a_fresh_simulation(tmp_path):
     shipped = files(demo_folder())
     assert written(CollectionSettings(), tmp_path / "fresh") == shipped
     assert sum(map(len, shipped.values())) < 300_000
-    assert "pgcjax files simulate -o DIR --seed 0\n" in shipped["README.md"].decode()
     assert not any(b"\r" in data for data in shipped.values())
 
 
@@ -63,14 +62,6 @@ def test_bytes_depend_on_the_seed_alone(tmp_path):
     other = written(replace(SMALL, seed=1), tmp_path / "c")
     for name in ["qrels.txt", "preferences.csv", "grid.csv", "diversity.qrels.txt"]:
         assert other[name] != first[name]
-
-
-def test_readme_names_the_options_that_were_used(tmp_path):
-    texts = written(replace(SMALL, pairs=4, seed=7), tmp_path / "made")
-    assert (
-        "pgcjax files simulate -o DIR --queries 3 --documents 6 --runs 3 --depth 5 "
-        "--pairs 4 --grid 2,2 --seed 7\n"
-    ) in texts["README.md"].decode()
 
 
 def test_more_runs_leave_the_judgments(collection):
