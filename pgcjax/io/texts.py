@@ -116,7 +116,7 @@ def read_topics(
 
     Returns:
         Text of each query that has one. The text of a topic is its title, or the field
-        in place of it: `query`, `content`, `question`, `desc`.
+        in place of it: `query`, `question`, `desc`.
 
     Raises:
         DataError: a file is malformed or has none of these forms, a query has two
@@ -372,21 +372,20 @@ _NO_FIELD = re.compile(
 )
 _FIELD = re.compile(r"<([a-z][\w.:-]*)[^<>]*>(.*?)(?=</?[a-z]|\Z)", re.DOTALL | re.I)
 _NUMBER = re.compile(r"""\b(?:number|num|id|qid)\s*=\s*["']([^"']*)["']""", re.I)
-_LANGUAGE = re.compile("^[a-z]{2}-")  # CLEF: <EN-title>
 # Labels at the beginning of fields of early tracks: <num> Number: 301, <title> Topic: …
 _LABELS = {"num": "number:", "title": "topic:", "desc": "description:"}
-_UNITS = ("top", "topic", "query", "question")
-_IDS = ("num", "number", "qid", "query_id", "topic_id", "id")
-_ASKED = ("title", "query", "content", "question", "q", "desc", "description", "")
+_UNITS = ("top", "topic")
+_IDS = ("num", "number", "id")
+_ASKED = ("title", "query", "question", "desc", "description", "")
 
 
 def _topics(path: Path, text: str) -> Iterator[Record]:
-    """Read topics of TREC, NTCIR or CLEF."""
+    """Read topics of TREC."""
     text = _NO_FIELD.sub(lambda match: " " + "\n" * match[0].count("\n"), text)
     names = {name.lower() for name in re.findall(r"<([a-z][\w.:-]*)", text, re.I)}
     unit = next((name for name in _UNITS if name in names), None)
     if unit is None:
-        problem = "holds no topics: <top>, <topic>, <query> or <question>"
+        problem = "holds no topics: <top> or <topic>"
         raise DataError(problem, where=str(path), mend=f"Expected {_TOPICS.forms}.")
     begin = rf"<{unit}(?![\w.:-])"
     pattern = rf"{begin}([^<>]*)>(.*?)(</{unit}\s*>|(?={begin})|\Z)"
@@ -398,7 +397,7 @@ def _topics(path: Path, text: str) -> Iterator[Record]:
         fields = {"num": _plain(number[1])} if number else {}
         fields[""] = _plain(topic[2].partition("<")[0])
         for field in _FIELD.finditer(topic[2]):
-            name = _LANGUAGE.sub("", field[1].lower())
+            name = field[1].lower()
             fields.setdefault(name, _plain(field[2], _LABELS.get(name, "")))
         number = next((fields[name] for name in _IDS if fields.get(name)), "")
         asked = next((fields[name] for name in _ASKED if fields.get(name)), "")

@@ -14,7 +14,7 @@ from pgcjax.files import read_texts, read_topics
 from pgcjax.io import texts
 from pgcjax.io.texts import short
 
-# As TREC 1, TREC 8 (no closing tags), the Web Track, clinical trials, NTCIR and CLEF.
+# As TREC 1, TREC 8 (no closing tags), the Web Track and clinical trials.
 TOPICS = {
     "trec1": """<top>
 <head> Tipster Topic Description
@@ -38,12 +38,6 @@ Document will discuss <em>aid</em>.
 </topic></webtrack>""",
     "trials": '<topics>\n<topic number="51"> Airbus\n Subsidies </topic>\n'
     '<topic number="52">South African Sanctions</topic></topics>',
-    "ntcir": "<queries><query><qid>51</qid><content>Airbus Subsidies</content></query>"
-    "<query><qid>52</qid><content>South African Sanctions</content></query></queries>",
-    "r2c2": "<question>\n<qID>51</qID>\n<q>Airbus Subsidies</q>\n</question>\n"
-    "<question>\n<qID>52</qID>\n<q>South African Sanctions</q>\n</question>",
-    "clef": "<top lang='en'><num>51</num><EN-title>Airbus Subsidies</EN-title></top>"
-    "<top lang='en'><num>52</num><EN-title>South African Sanctions</EN-title></top>",
     "no_title": "<top><num> 51 <desc> Description:\nAirbus Subsidies</top>"
     "<top><num> 52 <title> <desc> South African Sanctions</top>",
     "msmarco": "51\tAirbus Subsidies\n52\tSouth African Sanctions\n",
@@ -195,8 +189,11 @@ def test_wrong_texts_are_refused(tmp_path, monkeypatch, content, message):
         ("<top>\n</top>", "1: expected a number and a title of this topic. Such as <t"),
         ('\n\n<topic number="1"></topic>', "3: expected a title of this topic. Such a"),
         ("<top><num>1<title>x<top><num>1<title>y", "1: query '1' has two texts. Keep "),
-        ("<DOC>", " holds no topics: <top>, <topic>, <query> or <question>. Expected "),
-        ("1 x", "1: expected TREC topics, lines of id<TAB>query, JSON objects in line"),
+        (
+            "<DOC>",
+            " holds no topics: <top> or <topic>. Expected TREC topics, lines of ",
+        ),
+        ("1 x", "1: expected TREC topics, lines of id<TAB>query, or JSON objects in l"),
     ],
 )
 def test_wrong_topics_are_refused(tmp_path, monkeypatch, content, message):
