@@ -95,8 +95,11 @@ class RemoteFile(_Path):
 
     @property
     def name(self) -> str:
-        """The last part of the path, without a query."""
-        return _plain(self.url).rstrip("/").rpartition("/")[2]
+        """The last part of the path; of a web address, without its query."""
+        url = self.url
+        if scheme_of(url) in WEB:
+            url = re.split("[?#]", url)[0]
+        return url.rstrip("/").rpartition("/")[2]
 
     def resolve(self, strict: bool = False) -> "RemoteFile":
         """Return the file itself, because it is no link."""
@@ -191,11 +194,6 @@ def path_of(source: str | os.PathLike) -> Path:
     return RemoteFile(os.fspath(source)) if is_remote(source) else Path(source)
 
 
-def _plain(url: str) -> str:
-    """Remove the query from a web address."""
-    return re.split("[?#]", url)[0] if scheme_of(url) in WEB else url
-
-
 def scheme_of(url: str) -> str:
     """Return the scheme of an address, such as `s3`; "" for a path."""
     match = _SCHEME.match(url)
@@ -203,9 +201,7 @@ def scheme_of(url: str) -> str:
 
 
 def find(source: str | os.PathLike) -> tuple[list[RemoteFile], bool]:
-    """List the file of an address, or those of a folder or pattern.
-
-    A folder of the web is a page of links, whose address ends with `/`.
+    """List the file of an address, or those of a folder or pattern in a store.
 
     Returns:
         The files by name, without hidden ones, and whether they are those of a folder.
@@ -217,21 +213,18 @@ def find(source: str | os.PathLike) -> tuple[list[RemoteFile], bool]:
         return [source], False
     url = os.fspath(source)
     fs, path = filesystem(url)
-    pattern = any(mark in _plain(url) for mark in "*?[")
+    pattern = scheme_of(url) not in WEB and any(mark in url for mark in "*?[")
     with _asked(url):
         fs.invalidate_cache()  # of listings
         if pattern and not fs.exists(path):
             entries, folder = [*fs.glob(path, detail=True).values()], False
         else:
-            web_folder = scheme_of(url) in WEB and _plain(url).endswith("/")
-            about = {"type": "directory"} if web_folder else fs.info(path)
+            about = fs.info(path)
             folder = about["type"] == "directory"
             entries = fs.ls(path, detail=True) if folder else [about]
         one = not (folder or pattern)
         entries = [about for about in entries if one or about["type"] == "file"]
-        if not one:
-            sized = lambda a: fs.info(a["name"]) if a["size"] is None else a  # noqa: E731
-            entries = sorted(each(sized, entries), key=lambda about: about["name"])
+        entries.sort(key=lambda about: about["name"])
     files = [
         RemoteFile(url if one else fs.unstrip_protocol(a["name"]), fs, a["name"], a)
         for a in entries
