@@ -442,12 +442,13 @@ def test_runs_keep_the_encoding_with_which_they_were_listed(put):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
-def test_a_pipe_is_read_at_once(tmp_path):
+def test_a_pipe_is_read_once_and_kept(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(
         target=(tmp_path / "pipe").write_text, args=(TREC.format("A"),)
     )
     writer.start()
     runs = read_runs(tmp_path / "pipe")
+    for _ in range(2):
+        assert [len(table) for table in runs.tables()] == [3]
     writer.join()
-    assert len(runs.table) == len(read_runs(runs).table) == 3

@@ -35,7 +35,7 @@ def read_runs(
     """List one run or many, to be read when they are needed.
 
     Every function that takes runs takes the result, and reads the parts that it needs.
-    Only pipes are read here; files are not all in memory at once.
+    Files are not all in memory at once.
 
     Args:
         source: Files, folders and globs of TREC runs (6 columns), of 3 columns `query
@@ -57,11 +57,7 @@ def read_runs(
             run.
         UsageError: packed runs have no scores to round.
     """
-    runs = open_runs(source, Options(format, name_by, float32))
-    if all(unit.size for unit in runs.units):
-        return runs
-    # A pipe can be read only once.
-    return Runs(TableRuns([*runs.tables()]).units(), runs.options)
+    return open_runs(source, Options(format, name_by, float32))
 
 
 def open_runs(
