@@ -108,13 +108,8 @@ class Runs:
             UsageError: there are fewer units than parts.
         """
         if n > len(self.units):
-            packed = any(unit.runs for unit in self.units)
-            units = "blocks of packed runs" if packed else "run files"
-            units = units if self.grids is None else "systems"
-            raise UsageError(
-                f"part {i}/{n}: {len(self.units)} {units} make at most "
-                f"{len(self.units)} parts"
-            )
+            most = counted(len(self.units), "part")
+            raise UsageError(f"part {i}/{n}: these runs make at most {most}")
         return self.share(i - 1, n)
 
     def share(self, i: int, n: int) -> Runs:
