@@ -70,18 +70,6 @@ def test_aliases(names):
     assert runs.iloc[0, :4].tolist() == ["r", "q", "d", 1.0]
 
 
-def test_the_canonical_name_wins():
-    """A PyTerrier result has `qid`, `docid` numbers, `docno` and the text `query`."""
-    frame = pd.DataFrame(
-        {"query": ["some words"], "qid": ["q"], "docid": [3], "docno": ["d3"],
-         "score": [1.0], "rank": [0]}
-    )  # fmt: skip
-    runs = run_table(frame)
-    assert runs[["query_id", "doc_id", "rank"]].to_numpy().tolist() == [
-        ["q", "d3", 0.0]
-    ]
-
-
 def test_ranks_alone():
     frame = pd.DataFrame({"qid": "q", "docno": ["a", "b"], "rank": [1, 2]})
     runs = run_table(frame)
