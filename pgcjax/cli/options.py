@@ -335,14 +335,13 @@ _texts = {"cls": SharedOption, "callback": lambda context, option, given: given 
 text_options = together(
     files_option(
         "--topics",
-        help="Texts of queries: TREC topics, id<TAB>query, JSON, CSV, Parquet, "
-        "irds:NAME.",
+        help="Texts of queries: TREC topics, id<TAB>query, JSON lines, or irds:NAME.",
         **_texts,
     ),
     files_option(
         "--texts",
-        help="Texts of documents: id<TAB>text, JSON, CSV, Parquet, a folder of "
-        "DOCID.txt, or irds:NAME.",
+        help="Texts of documents: id<TAB>text, JSON lines, a folder of DOCID.txt, or "
+        "irds:NAME.",
         **_texts,
     ),
 )

@@ -10,18 +10,16 @@ from pgcjax.io.write import written_beside
 from pgcjax.later import pd
 
 if TYPE_CHECKING:
-    from pgcjax.datasets.settings import CollectionSettings
     from pgcjax.datasets.simulator import Collection
 
 README = """\
 # A made-up collection
 
 Simulated documents, judgments and runs, whose true order of runs is known. Nothing in
-it comes from real queries, documents, people or systems. Made by
+it comes from real queries, documents, people or systems. With the settings in
+`truth.json`, `pgcjax files simulate` writes the same bytes again.
 
-    pgcjax files simulate -o DIR{options} --seed {seed}
-
-which writes the same bytes again. {queries} queries, {documents} judged documents each;
+{queries} queries, {documents} judged documents each;
 {runs} runs of {depth} documents per query, some of which nobody judged.
 
 | file | what |
@@ -95,7 +93,7 @@ def _texts(collection: "Collection") -> dict[str, str]:
         "intents.csv": _csv(collection.intents, 3),
         "grid.csv": _csv(collection.grid),
         "truth.json": json.dumps(truth, indent=2) + "\n",
-        "README.md": _readme(collection.settings),
+        "README.md": README.format(**asdict(collection.settings)),
     }
 
 
@@ -108,16 +106,3 @@ def _csv(table: "pd.DataFrame", decimals: int = 2, **form: Any) -> str:
     return table.to_csv(
         None, index=False, float_format=digits, lineterminator="\n", **form
     )
-
-
-def _readme(settings: "CollectionSettings") -> str:
-    values, kind = asdict(settings), type(settings)
-    # The default of `pairs` follows `documents`.
-    default = asdict(kind(documents=settings.documents)) | {
-        "documents": kind().documents
-    }
-    changed = {n: v for n, v in values.items() if n != "seed" and v != default[n]}
-    if {changed.pop("rows", None), changed.pop("columns", None)} != {None}:
-        changed["grid"] = f"{settings.rows},{settings.columns}"
-    options = "".join(f" --{name} {value}" for name, value in changed.items())
-    return README.format(options=options, **values)

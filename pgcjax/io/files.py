@@ -7,13 +7,13 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pgcjax.errors import DataError, DataWarning, listed, refuse_forked
 from pgcjax.io import remote
-from pgcjax.io.bytes import TooLargeError, read_bytes
+from pgcjax.io.bytes import TooLargeError, check_size, read_bytes
 from pgcjax.io.containers import (
     COMPRESSED,
     CONTAINER_SUFFIXES,
@@ -129,11 +129,17 @@ class Pipe(type(Path())):
     @cached_property
     def _content(self) -> bytes:
         with super().open("rb") as file:
-            return file.read(chosen().memory + 1)
+            data = file.read(chosen().memory + 1)
+        check_size(self, len(data))
+        return data
 
     def open(self, *mode: Any, **options: Any) -> Any:
-        """Open the content for reading, any number of times."""
-        return BytesIO(self._content)
+        """Open the content for reading, any number of times.
+
+        Raises:
+            TooLargeError: it has more bytes than may be read at once.
+        """
+        return BufferedReader(BytesIO(self._content))
 
 
 def _find(source: Source) -> tuple[Sequence[Path], bool]:

@@ -2,9 +2,9 @@
 
 fsspec reaches them with its library for the scheme, and finds credentials as the tools
 of that store do. Files are not copied to this machine before reading: bytes are fetched
-when they are needed, in growing blocks while a file is read on, and only the needed
-parts of packed runs. A `RemoteFile` is a path with `open`, `stat` and `is_file`, so
-readers treat it like a local one; errors of libraries become a `DataError` of one line.
+when they are needed, and only the needed parts of packed runs. A `RemoteFile` is a path
+with `open`, `stat` and `is_file`, so readers treat it like a local one; errors of
+libraries become a `DataError` of one line.
 """
 
 import errno
@@ -40,8 +40,8 @@ _KINDS = (FileNotFoundError, PermissionError)
 _ABSENT = "no such file or folder"
 _AT_ONCE = 16  # requests, because stores answer slowly
 _MEND = "Check the address, the network and your credentials."
-_LEAST, _MOST = 2**16, 2**23  # bytes that are requested at once
-_BLOCKS = {"block_size": 2**20, "cache_options": {"maxblocks": 64}}
+_PIECE = 2**20  # bytes that are requested at once
+_BLOCKS = {"block_size": _PIECE, "cache_options": {"maxblocks": 64}}
 
 
 def is_remote(source: Any) -> bool:
@@ -95,8 +95,11 @@ class RemoteFile(_Path):
 
     @property
     def name(self) -> str:
-        """The last part of the path, without a query."""
-        return _plain(self.url).rstrip("/").rpartition("/")[2]
+        """The last part of the path; of a web address, without its query."""
+        url = self.url
+        if scheme_of(url) in WEB:
+            url = re.split("[?#]", url)[0]
+        return url.rstrip("/").rpartition("/")[2]
 
     def resolve(self, strict: bool = False) -> "RemoteFile":
         """Return the file itself, because it is no link."""
@@ -116,7 +119,7 @@ class RemoteFile(_Path):
         Raises:
             DataError: the file cannot be reached, now or while it is read.
         """
-        return io.BufferedReader(_Stream(self, jumping), 1 if jumping else _LEAST)
+        return io.BufferedReader(_Stream(self, jumping), 1 if jumping else _PIECE)
 
 
 def size_on_disk(path: Path) -> int:
@@ -135,7 +138,7 @@ def arrow_file(path: Path) -> Any:
 
 
 class _Stream(io.RawIOBase):
-    """Bytes of a remote file, fetched in blocks that grow while it is read on."""
+    """Bytes of a remote file; errors of its library become a `DataError`."""
 
     def __init__(self, file: RemoteFile, jumping: bool):
         caching: dict[str, Any] = {"cache_type": "none"}
@@ -143,8 +146,7 @@ class _Stream(io.RawIOBase):
             caching = {"cache_type": "blockcache", **_BLOCKS}
         elif scheme_of(file.url) in WEB:
             caching = {"block_size": 0}  # some servers cannot send parts
-        self._jumping, self._next = jumping, 0 if jumping else _LEAST
-        self._held = memoryview(b"")
+        self._jumping = jumping
         with _asked(file.url):
             self._file = file.fs.open(file.path, "rb", **caching)
         self._url = file.url
@@ -156,27 +158,19 @@ class _Stream(io.RawIOBase):
         return self._jumping
 
     def readinto(self, buffer: Any) -> int:
-        if not self._held:
-            with _asked(self._url):
-                data = self._file.read(max(len(buffer), self._next))
-            self._held = memoryview(data)
-            self._next = min(2 * self._next, _MOST)
-        count = min(len(buffer), len(self._held))
-        buffer[:count] = self._held[:count]
-        self._held = self._held[count:]
-        return count
+        with _asked(self._url):
+            data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
     def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
         if not self._jumping:
             raise io.UnsupportedOperation("seek")
-        if whence == os.SEEK_CUR:
-            place -= len(self._held)
-        self._held = memoryview(b"")
         with _asked(self._url):
             return self._file.seek(place, whence)
 
     def tell(self) -> int:
-        return self._file.tell() - len(self._held)
+        return self._file.tell()
 
     def close(self) -> None:
         if not self.closed:
@@ -191,11 +185,6 @@ def path_of(source: str | os.PathLike) -> Path:
     return RemoteFile(os.fspath(source)) if is_remote(source) else Path(source)
 
 
-def _plain(url: str) -> str:
-    """Remove the query from a web address."""
-    return re.split("[?#]", url)[0] if scheme_of(url) in WEB else url
-
-
 def scheme_of(url: str) -> str:
     """Return the scheme of an address, such as `s3`; "" for a path."""
     match = _SCHEME.match(url)
@@ -203,9 +192,7 @@ def scheme_of(url: str) -> str:
 
 
 def find(source: str | os.PathLike) -> tuple[list[RemoteFile], bool]:
-    """List the file of an address, or those of a folder or pattern.
-
-    A folder of the web is a page of links, whose address ends with `/`.
+    """List the file of an address, or those of a folder or pattern in a store.
 
     Returns:
         The files by name, without hidden ones, and whether they are those of a folder.
@@ -217,21 +204,18 @@ def find(source: str | os.PathLike) -> tuple[list[RemoteFile], bool]:
         return [source], False
     url = os.fspath(source)
     fs, path = filesystem(url)
-    pattern = any(mark in _plain(url) for mark in "*?[")
+    pattern = scheme_of(url) not in WEB and any(mark in url for mark in "*?[")
     with _asked(url):
         fs.invalidate_cache()  # of listings
         if pattern and not fs.exists(path):
             entries, folder = [*fs.glob(path, detail=True).values()], False
         else:
-            web_folder = scheme_of(url) in WEB and _plain(url).endswith("/")
-            about = {"type": "directory"} if web_folder else fs.info(path)
+            about = fs.info(path)
             folder = about["type"] == "directory"
             entries = fs.ls(path, detail=True) if folder else [about]
         one = not (folder or pattern)
         entries = [about for about in entries if one or about["type"] == "file"]
-        if not one:
-            sized = lambda a: fs.info(a["name"]) if a["size"] is None else a  # noqa: E731
-            entries = sorted(each(sized, entries), key=lambda about: about["name"])
+        entries.sort(key=lambda about: about["name"])
     files = [
         RemoteFile(url if one else fs.unstrip_protocol(a["name"]), fs, a["name"], a)
         for a in entries
@@ -360,7 +344,7 @@ def sent(url: str) -> Iterator[Path]:
         try:
             with _failing(url), fs.transaction, beside.open("rb") as file:
                 with fs.open(path, "wb") as target:
-                    shutil.copyfileobj(file, target, _MOST)
+                    shutil.copyfileobj(file, target)
         except OSError as error:
             raise unwritable(url, error) from None
 

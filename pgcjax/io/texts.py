@@ -6,11 +6,9 @@ texts are kept.
 
 from __future__ import annotations
 
-import csv
 import html
 import os
 import re
-import stat
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -30,14 +28,12 @@ from pgcjax.errors import (
     printable,
 )
 from pgcjax.io import files, irds
-from pgcjax.io.bytes import decode, decoding, read_bytes, text_pieces
+from pgcjax.io.bytes import decode, read_bytes, text_pieces
 from pgcjax.io.containers import json_lines, unpacked_name, unquote
 from pgcjax.io.in_memory import in_hand, is_frame, no_table
-from pgcjax.io.json_text import NoJson, read_json
-from pgcjax.io.reading import chosen
-from pgcjax.io.remote import arrow_file, is_remote
+from pgcjax.io.remote import is_remote
 from pgcjax.io.schema import Origin, are_ids, find_columns, found_columns, shorten
-from pgcjax.later import pd, pq
+from pgcjax.later import pd
 
 Record = tuple[Mapping[Any, Any], str]
 """An id and its text, by column name, and their place in the source."""
@@ -46,7 +42,6 @@ Lines = Iterator[tuple[int, str]]
 
 _PIECE = 2**22  # bytes that are read at once
 _DOCUMENTS = "doc_id", "other_doc_id"
-_WIDEST = 2**31 - 1  # most characters of a field that csv accepts
 
 
 @dataclass(frozen=True)
@@ -91,8 +86,7 @@ _TOPICS = TextKind(
         "query_id": ("_id", "qid", "q_id", "queryid", "topic_id", "topic", "num", "id"),
         "text": ("query", "title", "question"),
     },
-    "TREC topics, lines of id<TAB>query, JSON objects in lines or an array, or a CSV "
-    "or Parquet table with query_id and text",
+    "TREC topics, lines of id<TAB>query, or JSON objects in lines",
 )
 _TEXTS = TextKind(
     "document",
@@ -102,8 +96,7 @@ _TEXTS = TextKind(
         "text": ("contents", "body", "passage", "abstract"),
         "title": (),
     },
-    "lines of id<TAB>text, JSON objects in lines or an array, a CSV or Parquet table "
-    "with doc_id and text, or a folder of files DOCID.txt",
+    "lines of id<TAB>text, JSON objects in lines, or a folder of files DOCID.txt",
 )
 
 
@@ -115,16 +108,15 @@ def read_topics(
     Args:
         source: Files, folders and globs, plain or compressed, local or remote: TREC
             topics (SGML, with or without closing tags, or XML); lines
-            `id<TAB>query`; JSON lines, as `queries.jsonl` of BEIR, or an array; CSV,
-            TSV and Parquet with a header; `irds:NAME` of ir_datasets. Or a table, as in
-            `read_runs`; a mapping of ids to texts; or a function of an id, which
-            requires `only`.
+            `id<TAB>query`, or TSV with a header; JSON lines, as `queries.jsonl` of
+            BEIR; `irds:NAME` of ir_datasets. Or a table, as in `read_runs`; a mapping
+            of ids to texts; or a function of an id, which requires `only`.
         only: Ids to read; by default all.
         progress: Called with the number of bytes of a file that have been read.
 
     Returns:
         Text of each query that has one. The text of a topic is its title, or the field
-        in place of it: `query`, `content`, `question`, `desc`.
+        in place of it: `query`, `question`, `desc`.
 
     Raises:
         DataError: a file is malformed or has none of these forms, a query has two
@@ -141,10 +133,10 @@ def read_texts(
 
     Args:
         source: Files, folders and globs, plain or compressed, local or remote: lines
-            `id<TAB>text`; JSON lines, as `corpus.jsonl` of BEIR, or an array; CSV,
-            TSV and Parquet with a header; a folder of files `DOCID.txt`; or `irds:NAME`
-            of ir_datasets. Or a table, as in `read_runs`; a mapping of ids to texts; or
-            a function of an id, which requires `only`.
+            `id<TAB>text`, or TSV with a header; JSON lines, as `corpus.jsonl` of BEIR;
+            a folder of files `DOCID.txt`; or `irds:NAME` of ir_datasets. Or a table, as
+            in `read_runs`; a mapping of ids to texts; or a function of an id, which
+            requires `only`.
         only: Ids to read; by default all.
         progress: Called with the number of bytes of a file that have been read.
 
@@ -215,7 +207,6 @@ def _read(
     texts: dict[str, str] = {}
     if wanted is not None and not wanted:
         return texts
-    other = ""  # an id that was not requested
     columns: dict[tuple[str, ...], dict[str, Any]] = {}
     for record, where in _records(source, kind, wanted, progress):
         if (names := tuple(record)) not in columns:
@@ -224,7 +215,6 @@ def _read(
         key, text = record[of[kind.key]], record[of["text"]]
         key = str(key) if type(key) is int else key
         if wanted is not None and isinstance(key, str) and key not in wanted:
-            other = other or key
             continue
         problem, mend = "", "Ids are whole numbers, or text without blanks at its ends."
         title = record[of["title"]] if "title" in of else None
@@ -240,12 +230,12 @@ def _read(
         if problem:
             raise DataError(problem, where=where, mend=mend)
     if lacking := sorted((wanted or set()) - {*texts}):
-        _tell_lacking(source, kind, lacking, not texts, other)
+        _tell_lacking(source, kind, lacking, not texts)
     return texts
 
 
 def _tell_lacking(
-    source: Any, kind: TextKind, lacking: list[str], are_all: bool, other: str
+    source: Any, kind: TextKind, lacking: list[str], are_all: bool
 ) -> None:
     """Warn of ids without a text; refuse a source without any requested text."""
     names = [source] if isinstance(source, (str, os.PathLike)) else source
@@ -255,7 +245,6 @@ def _tell_lacking(
     if not are_all:
         warnings.warn(f"{where}: {problem}", DataWarning, outside())
         return
-    problem += f"; it has ids such as {other!r}" if other else ""
     raise DataError(problem, where=where, mend="Is it of another collection?")
 
 
@@ -319,31 +308,22 @@ def _of_file(path: Path, kind: TextKind, progress: Progress | None) -> Iterator[
     start, rest = first.lstrip(), chain([(number, first)], lines)
     if not start:
         raise DataError("is empty", where=str(path), mend=f"Expected {kind.forms}.")
-    if first == "PAR1":
-        yield from _parquet(path, kind)
-    elif start[0] == "<" and kind is _TOPICS:
+    if start[0] == "<" and kind is _TOPICS:
         yield from _topics(path, "\n" * (number - 1) + "\n".join(x for _, x in rest))
     elif start[0] == "{":
         for number, record in json_lines(path, rest):
             yield record, f"{path}:{number}"
-    elif re.match(r"\[\s*(\{|$)", start):
-        yield from _json_array(path, rest)
-    elif "\t" in first or kind.key in kind.columns(next(csv.reader([first]))):
-        yield from _delimited(path, kind, rest, "\t" if "\t" in first else ",")
+    elif "\t" in first:
+        yield from _tabbed(path, kind, rest)
     else:
         problem = f"expected {kind.forms}, found {shorten(first)}"
         raise DataError(problem, where=f"{path}:{number}", mend="See docs/formats.md.")
 
 
 def _lines(path: Path, kind: TextKind, progress: Progress | None) -> Lines:
-    """Read lines and their numbers; Parquet gives one line with its first bytes."""
-    before, about = 0, path.stat()
-    is_pipe = stat.S_ISFIFO(about.st_mode)  # which can be read only once, as a whole
-    pieces = [(read_bytes(path), 0)] if is_pipe else text_pieces(path, _PIECE)
-    for data, done in pieces:
-        if not before and not is_pipe and data.startswith(b"PAR1"):
-            yield 1, "PAR1"
-            return
+    """Read lines and their numbers."""
+    before, size = 0, path.stat().st_size
+    for data, done in text_pieces(path, _PIECE):
         try:
             text = data.decode("utf-8" if before else "utf-8-sig")
         except UnicodeDecodeError:
@@ -355,90 +335,34 @@ def _lines(path: Path, kind: TextKind, progress: Progress | None) -> Lines:
         yield from enumerate(lines, before + 1)
         before += len(lines)
         if progress:
-            progress(f"texts of {kind.noun}s", done, max(about.st_size, done))
+            progress(f"texts of {kind.noun}s", done, max(size, done))
 
 
-def _json_array(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Record]:
-    """Read an array of objects, which has to fit in memory."""
-    begin, parts, left = 0, [], chosen().memory
-    for number, line in lines:
-        begin, left = begin or number, left - len(line)
-        parts.append(line)
-        if left < 0:
-            problem = f"is one JSON array of more than {chosen().memory >> 20:,} MiB"
-            mend = "Write an object a line: such files are read in pieces."
-            raise DataError(problem, where=str(path), mend=mend)
-    where = f"{path}:{begin}"
-    try:
-        records = read_json("\n".join(parts), str(path), begin)
-        if any(not isinstance(record, dict) for record in records):
-            raise NoJson("some are none", 1)
-    except NoJson as error:
-        problem = f"expected a JSON array of objects: {error.reason}"
-        mend = 'Such as [{"id": "1", "text": "…"}].'
-        where = f"{path}:{begin + error.line - 1}"
-        raise DataError(problem, where=where, mend=mend) from None
-    for i, record in enumerate(records):
-        yield record, Origin(where).at(i)
-
-
-def _delimited(
-    path: Path, kind: TextKind, lines: Iterable[tuple[int, str]], separator: str
+def _tabbed(
+    path: Path, kind: TextKind, lines: Iterable[tuple[int, str]]
 ) -> Iterator[Record]:
-    """Read lines of an id, a tab and a text; or TSV and CSV with a header.
-
-    In CSV, quoted fields may hold line breaks.
-    """
-    csv.field_size_limit(_WIDEST)  # holds for the whole process; csv's default is 2^17
-    is_csv, header, is_named, numbers = separator == ",", [], False, [0]
-
-    def read() -> Iterator[str]:
-        for number, line in lines:
-            numbers.append(number)
-            yield line + "\n"
-
-    tabbed = (line[:-1].split("\t") for line in read())
-    try:
-        for row in csv.reader(read(), strict=True) if is_csv else tabbed:
-            where = f"{path}:{numbers[1]}"
-            del numbers[:-1]
-            is_first = not header
-            if is_first:
-                if is_named := kind.key in kind.columns(row):
-                    header, _ = row, kind.columns(row, where)
-                    continue
-                header = [kind.key, "text"]
-            if row in ([], [""]):
+    """Read lines of an id, a tab and a text; or of the columns of a header."""
+    header: list[str] = []
+    is_named = False
+    for number, line in lines:
+        if not line:
+            continue
+        row, where = line.split("\t"), f"{path}:{number}"
+        if not header:
+            if is_named := kind.key in kind.columns(row):
+                header, _ = row, kind.columns(row, where)
                 continue
-            if len(row) != len(header):
-                mend = "Texts with tabs or lines are quoted in CSV, or in JSONL."
-                if is_first and len(row) > 2:  # MS MARCO: id, url, title, body
-                    mend = f"Name columns in a first line: {kind.key}, title, text, …. "
-                    mend += "Texts with tabs are quoted in CSV."
-                raise DataError(
-                    f"expected {separator.join(header)!r}, found {len(row)} fields: "
-                    f"{shorten(separator.join(row))}",
-                    where=where,
-                    mend=mend,
-                )
-            cells = map(unquote, row) if is_named and not is_csv else row
-            yield dict(zip(header, cells, strict=True)), where
-    except csv.Error as error:
-        problem = f"expected fields separated by ',': {error}"
-        where, mend = f"{path}:{numbers[1]}", "Is a quote not closed?"
-        raise DataError(problem, where=where, mend=mend) from None
-
-
-def _parquet(path: Path, kind: TextKind) -> Iterator[Record]:
-    """Read Parquet, a few rows at a time."""
-    mend, origin = "It may be cut off: fetch it again.", Origin(str(path))
-    with decoding(path, "Parquet", mend), arrow_file(path) as file:
-        table = pq.ParquetFile(file)
-        columns = {*kind.columns(table.schema_arrow.names, str(path)).values()}
-        batches = table.iter_batches(1024, columns=[*columns])
-        records = chain.from_iterable(batch.to_pylist() for batch in batches)
-        for i, record in enumerate(records):
-            yield record, origin.at(i)
+            header = [kind.key, "text"]
+        if len(row) != len(header):
+            tabbed = "\t".join(header)
+            raise DataError(
+                f"expected {tabbed!r}, found {len(row)} fields: {shorten(line)}",
+                where=where,
+                mend=f"Name more columns in a first line: {kind.key}, title, text, …. "
+                "Write texts with tabs or lines as JSONL.",
+            )
+        cells = map(unquote, row) if is_named else row
+        yield dict(zip(header, cells, strict=True)), where
 
 
 # Comments, and tags within a field; any other tag ends the field before it.
@@ -448,21 +372,20 @@ _NO_FIELD = re.compile(
 )
 _FIELD = re.compile(r"<([a-z][\w.:-]*)[^<>]*>(.*?)(?=</?[a-z]|\Z)", re.DOTALL | re.I)
 _NUMBER = re.compile(r"""\b(?:number|num|id|qid)\s*=\s*["']([^"']*)["']""", re.I)
-_LANGUAGE = re.compile("^[a-z]{2}-")  # CLEF: <EN-title>
 # Labels at the beginning of fields of early tracks: <num> Number: 301, <title> Topic: …
 _LABELS = {"num": "number:", "title": "topic:", "desc": "description:"}
-_UNITS = ("top", "topic", "query", "question")
-_IDS = ("num", "number", "qid", "query_id", "topic_id", "id")
-_ASKED = ("title", "query", "content", "question", "q", "desc", "description", "")
+_UNITS = ("top", "topic")
+_IDS = ("num", "number", "id")
+_ASKED = ("title", "query", "question", "desc", "description", "")
 
 
 def _topics(path: Path, text: str) -> Iterator[Record]:
-    """Read topics of TREC, NTCIR or CLEF."""
+    """Read topics of TREC."""
     text = _NO_FIELD.sub(lambda match: " " + "\n" * match[0].count("\n"), text)
     names = {name.lower() for name in re.findall(r"<([a-z][\w.:-]*)", text, re.I)}
     unit = next((name for name in _UNITS if name in names), None)
     if unit is None:
-        problem = "holds no topics: <top>, <topic>, <query> or <question>"
+        problem = "holds no topics: <top> or <topic>"
         raise DataError(problem, where=str(path), mend=f"Expected {_TOPICS.forms}.")
     begin = rf"<{unit}(?![\w.:-])"
     pattern = rf"{begin}([^<>]*)>(.*?)(</{unit}\s*>|(?={begin})|\Z)"
@@ -474,7 +397,7 @@ def _topics(path: Path, text: str) -> Iterator[Record]:
         fields = {"num": _plain(number[1])} if number else {}
         fields[""] = _plain(topic[2].partition("<")[0])
         for field in _FIELD.finditer(topic[2]):
-            name = _LANGUAGE.sub("", field[1].lower())
+            name = field[1].lower()
             fields.setdefault(name, _plain(field[2], _LABELS.get(name, "")))
         number = next((fields[name] for name in _IDS if fields.get(name)), "")
         asked = next((fields[name] for name in _ASKED if fields.get(name)), "")

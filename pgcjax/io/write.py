@@ -67,7 +67,7 @@ def _room(target: str | os.PathLike) -> Iterator[tuple[Path, Path]]:
             mend = "An existing file there is unchanged."
             yield folder / real.name, real
     except OSError as error:
-        raise unwritable(target, error, mend) from error
+        raise unwritable(target, error, mend) from None
 
 
 def write_text(text: str, target: str | os.PathLike) -> Path:
@@ -159,8 +159,8 @@ def check_target(
     If `suffixes` is None, any suffix is allowed.
 
     Raises:
-        UsageError: the suffix is not allowed, the folder of the file is missing, or the
-            file is a folder. DataError: it cannot be written.
+        UsageError: the suffix is not allowed, or the file is a folder. DataError: it
+            cannot be written.
     """
     if suffixes is not None:
         check_suffix(path_of(path), suffixes)
@@ -176,19 +176,11 @@ def check_room(path: str | os.PathLike) -> None:
     """Refuse a file or folder that could not be written.
 
     Raises:
-        UsageError: the folder around it is missing, or it is a remote folder.
-            DataError: it cannot be written.
+        UsageError: it is a remote folder. DataError: it cannot be written.
     """
     local_folder(path)
-    try:
-        with _room(path):
-            pass
-    except DataError as error:
-        path = os.path.realpath(path) if os.path.islink(path) else path
-        parent = Path(path).parent
-        if isinstance(error.__cause__, FileNotFoundError) and not parent.exists():
-            raise UsageError(f"{path}: there is no folder {parent}; make it") from None
-        raise
+    with _room(path):
+        pass
 
 
 def check_folder(path: str | os.PathLike) -> None:

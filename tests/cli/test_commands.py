@@ -143,7 +143,8 @@ def test_demo(pgcjax, here):
     assert done == (
         2,
         "",
-        "pgcjax: error: none/x.csv: there is no folder none; make it\n",
+        "pgcjax: error: none/x.csv: cannot write there: No such file or directory. "
+        "Name a file in a folder that exists and that you may write to.\n",
     )
 
 

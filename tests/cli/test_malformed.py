@@ -318,7 +318,8 @@ OPTIONS = {
         ".parquet"
     ),
     "--prefs prefs.txt run.txt -o none/out.csv": (
-        "none/out.csv: there is no folder none; make it"
+        "none/out.csv: cannot write there: No such file or directory. Name a file in a "
+        "folder that exists and that you may write to."
     ),
     "--prefs prefs.txt run.txt -o folder.csv": (
         "folder.csv: is a folder; name a file, or folder.csv/ for a folder of parts"

@@ -134,7 +134,7 @@ def test_headers_of_many_parts_or_of_parquet(pgcjax, here):
         ("3", "--part 3: expected I/N such as 3/16, 1 <= I <= N"),
         ("0/2", "--part 0/2: expected I/N such as 3/16, 1 <= I <= N"),
         ("3/2", "--part 3/2: expected I/N such as 3/16, 1 <= I <= N"),
-        ("1/9", "part 1/9: 8 run files make at most 8 parts"),
+        ("1/9", "part 1/9: these runs make at most 8 parts"),
     ],
 )
 def test_mistakes(pgcjax, demo, part, said):

@@ -124,7 +124,7 @@ def test_missing_queries(pgcjax, here):
         ),
         (
             "rankings rbo run.txt two.txt -o no/x.csv",
-            "no/x.csv: there is no folder no; make it",
+            "no/x.csv: cannot write there: No such file or directory. ",
         ),
         (
             "rankings rbo run.txt none.txt",

@@ -312,7 +312,8 @@ def test_the_web_is_read(pgcjax, demo, credentials):
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         at = f"http://127.0.0.1:{server.server_port}"
         job = ["evaluate", *judged(at), "-m", "PGC"]
-        assert pgcjax(*job, f"{at}/runs/")[:2] == whole[:2]
+        runs = [f"{at}/runs/{p.name}" for p in FILES if p.parent.name == "runs"]
+        assert pgcjax(*job, *runs)[:2] == whole[:2]
         (run, *_), is_folder = find(f"{at}/runs/oak.txt?v=2")
         assert (run.name, is_folder) == ("oak.txt", False)
         assert run.size == (demo / "runs/oak.txt").stat().st_size
@@ -327,11 +328,11 @@ def test_the_web_is_read(pgcjax, demo, credentials):
 
 
 def test_bytes_come_as_they_are_asked_for(memory, monkeypatch):
-    text = b"".join(b"q%d Q0 d%d 1 %d run\n" % (i, i, i) for i in range(20_000))
+    text = b"".join(b"q%d Q0 d%d 1 %d run\n" % (i, i, i) for i in range(50_000))
     memory.pipe("/data/a.run", text)
     (file,), is_folder = find("memory://data/a.run")
     assert (file.size, file.suffix, is_folder) == (len(text), ".run", False)
-    pieces = [*text_pieces(file, 10_000)]
+    pieces = [*text_pieces(file, 50_000)]
     assert len(pieces) > 20 and b"".join(piece for piece, _ in pieces) == text
     assert pieces[-1][1] == len(text)
     read = []
@@ -341,7 +342,7 @@ def test_bytes_come_as_they_are_asked_for(memory, monkeypatch):
     )
     with file.open() as opened:  # the head of a file in a folder
         assert opened.read(9) == text[:9]
-    assert len(b"".join(read)) == 2**16
+    assert len(b"".join(read)) == 2**20 < len(text)
     read.clear()
     with arrow_file(file) as opened:  # the end of packed runs, where their metadata are
         opened.seek(-9, 2)

@@ -155,7 +155,7 @@ def test_help_of_what_a_run_lacks(pgcjax, here, demo_scores):
             "scores.parquet -o page.pdf",
             "page.pdf: the suffix of an output file is one ",
         ),
-        ("scores.parquet -o no/page.md", "no/page.md: there is no folder no; make it"),
+        ("scores.parquet -o no/page.md", "no/page.md: cannot write there: No such f"),
         ("scores.parquet -o p.md -m map", "no scores of 'map'; there are PGC, Compat"),
         ("scores.parquet -o p.md --alpha 5", "alpha=5.0: expected a level between 0"),
         ("scores.parquet -o p.md --top 0", "the table of queries shows 1 run or more"),

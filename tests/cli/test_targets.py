@@ -175,9 +175,10 @@ def test_links_are_followed(pgcjax, here):
         "old.csv",
     ]
     done = pgcjax("evaluate", *PREFS, "run.txt", "-o", "lost.csv")
-    none = os.path.realpath("none")
-    said = f"pgcjax: error: {os.path.join(none, 'lost.csv')}: there is no folder {none}"
-    assert done == (2, "", f"{said}; make it\n")
+    said = (
+        "pgcjax: error: lost.csv: cannot write there: No such file or directory. Name"
+    )
+    assert done[:2] == (2, "") and done.err.startswith(said)
     done = pgcjax("evaluate", *PREFS, "run.txt", "-o", "loop.csv")
     assert done.code == 2 and "Too many levels of symbolic links" in done.err
 

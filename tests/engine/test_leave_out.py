@@ -1,6 +1,5 @@
 """Scores without a judge, or a run, are those of `evaluate` on the other judgments."""
 
-import os
 from dataclasses import replace
 from itertools import product
 
@@ -208,7 +207,7 @@ def test_a_query_of_one_judge_and_one_query_alone():
     assert np.isnan(gone["mean_change"]) and np.isfinite(gone["largest_change"])
 
 
-def test_what_cannot_be_left_out_is_refused(tmp_path):
+def test_what_cannot_be_left_out_is_refused():
     prefs, runs = collection(3, queries=2)
     qrels = pd.DataFrame(
         [("q0", "d01", 1.0)], columns=["query_id", "doc_id", "relevance"]
@@ -246,14 +245,6 @@ def test_what_cannot_be_left_out_is_refused(tmp_path):
         with pytest.raises((DataError, UsageError)) as error:
             pgcjax.uncertainty(how.pop("runs"), **how)
         assert str(error.value) == message
-    pipe = tmp_path / "run.txt"
-    os.mkfifo(pipe)
-    with pytest.raises(DataError) as error:
-        pgcjax.uncertainty(pipe, preferences=prefs, measures="PGC", leave_out="runs")
-    assert str(error.value) == (
-        f"{pipe}: a pipe is read once, and leave_out='runs' reads runs twice. Write it "
-        "to a file."
-    )
     request = read_request({"preferences": prefs}, ["PGC"], "trec")
     votes = QueryVotes(request.tables["preferences"])
     variants = left_out(votes, judges_as_owners(votes))

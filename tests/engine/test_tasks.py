@@ -74,7 +74,7 @@ def test_tasks_of_dask(tmp_path, monkeypatch):
         (3, "part=3: expected (i, n) such as (3, 16), 1 <= i <= n"),
         ((0, 2), "part=(0, 2): expected (i, n) such as (3, 16), 1 <= i <= n"),
         ((True, 2), "part=(True, 2): expected (i, n) such as (3, 16), 1 <= i <= n"),
-        ((1, 2), "part 1/2: 1 run files make at most 1 parts"),
+        ((1, 2), "part 1/2: these runs make at most 1 part"),
     ],
 )
 def test_parts_that_are_none(tmp_path, part, said):

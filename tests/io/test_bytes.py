@@ -3,9 +3,6 @@
 import bz2
 import gzip
 import lzma
-import random
-import struct
-import zlib
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,6 @@ import zstandard
 from helpers.builders import run_table
 
 from pgcjax.errors import DataError
-from pgcjax.io.bytes import read_bytes
 from pgcjax.io.reading import machine_memory
 
 LINES = [b"q%d Q0 d%d %d %d tag\n" % (i // 9, i, i % 9, -i) for i in range(900)]
@@ -42,87 +38,6 @@ def test_any_compression_under_any_name(put, form, name):
     runs = run_table(put(name, FORMS[form]))
     assert len(runs) == 900
     assert runs["doc_id"].tolist() == [f"d{i}" for i in range(900)]
-
-
-def member(flags: int, fields: bytes = b"") -> bytes:
-    """Compress the run as a member with optional fields in its header."""
-    head = b"\x1f\x8b\x08" + bytes([flags]) + b"\0\0\0\0\0\xff" + fields
-    packer = zlib.compressobj(wbits=-15)
-    body = packer.compress(RUN) + packer.flush()
-    return head + body + struct.pack("<II", zlib.crc32(RUN), len(RUN))
-
-
-def flipped(data: bytes, at: int) -> bytes:
-    return data[:at] + bytes([data[at] ^ 1]) + data[at:][1:]
-
-
-HEADER = zlib.crc32(member(2)[:10])
-ONE, TWO = gzip.compress(RUN), gzip.compress(RUN) + gzip.compress(HALVES[0])
-WHOLE = {
-    "one": ONE,
-    "two": TWO,
-    "many": b"".join(map(gzip.compress, LINES)),
-    "an empty one before": gzip.compress(b"") + ONE,
-    "an empty one after": ONE + gzip.compress(b""),
-    "nothing": gzip.compress(b""),
-    "stored": gzip.compress(RUN, 0),
-    "zeros after": ONE + bytes(511),
-    "zeros between": ONE + bytes(7) + ONE,
-    "a name": member(8, b"a.run\0"),
-    "a long name": member(8, b"a" * 100_000 + b"\0"),
-    "a comment": member(16, b"made by\0"),
-    "extra fields": member(4, b"\3\0abc"),
-    "text": member(1),
-    "all": member(1 | 4 | 8 | 16, b"\3\0abca.run\0made by\0"),
-    "a checksum of the header": member(2, struct.pack("<H", HEADER & 0xFFFF)),
-    "unknown flags": member(32),
-}
-BROKEN = {
-    **{f"{len(ONE) - n} bytes less": ONE[:n] for n in range(2, 20)},
-    **{f"{n} bytes less": ONE[:-n] for n in (1, 4, 7, 8, 9, 20, 99)},
-    **{f"{n} bytes of a second": ONE + ONE[:n] for n in (*range(1, 20), 99)},
-    **{f"{n} bytes less of a second": ONE + ONE[:-n] for n in (1, 8, 9)},
-    **{f"rest {rest!r}": ONE + rest for rest in (b"x", b"\n", b"text", b"\0\0x", RUN)},
-    **{f"byte {n} changed": flipped(ONE, n) for n in (2, -8, -5, -4, -1)},
-    "a name without end": member(0)[:3] + b"\x08\0\0\0\0\0\xffname",
-    "an extra field without end": member(0)[:3] + b"\x04\0\0\0\0\0\xff\xff\xffab",
-    "two, the first changed": flipped(TWO, len(ONE) - 6),
-}
-
-
-def outcome(unpack, *args) -> bytes | str:
-    try:
-        return unpack(*args)
-    except (OSError, EOFError, zlib.error, DataError) as error:
-        return str(error)
-
-
-@pytest.mark.parametrize("form", WHOLE | BROKEN)
-def test_gz_is_read_and_refused_as_the_standard_library_does(put, form):
-    """A faster library reads it."""
-    data = (WHOLE | BROKEN)[form]
-    expected = outcome(gzip.decompress, data)
-    assert isinstance(expected, bytes) == (form in WHOLE)
-    path = put("a.run", data)
-    found = outcome(read_bytes, path)
-    if isinstance(expected, bytes):
-        assert found == expected
-    else:
-        assert found.startswith(f"{path}: cannot decompress it as gz: "), found
-        assert found.endswith(". It may be cut off: fetch it again.")
-
-
-def test_gz_changed_anywhere(put):
-    draw = random.Random(0)
-    for _ in range(500):
-        data = bytearray(draw.choice((ONE, TWO)))
-        for _ in range(draw.randint(1, 3)):
-            data[draw.randrange(2, len(data))] = draw.randrange(256)
-        data = bytes(data[: draw.choice((len(data), draw.randrange(2, len(data))))])
-        expected = outcome(gzip.decompress, data)
-        found = outcome(read_bytes, put("a.run", data))
-        # It also checks a checksum of the header, which the standard library skips.
-        assert found == expected or "cannot decompress it as gz: " in found
 
 
 def test_text_may_begin_as_compressed_data_does(put):

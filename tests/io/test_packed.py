@@ -1,6 +1,5 @@
 """Packed runs: what is read from them is what runs have, in every order."""
 
-import json
 import math
 import os
 import subprocess
@@ -302,59 +301,30 @@ def test_a_million_judged_documents_are_one_row_group(tmp_path):
     assert len(PackedRuns(path, Options()).docs) == 2**20 + 1
 
 
-MISFIT = (
-    "its metadata 'pgcjax runs' do not fit its 4 row groups. It is damaged: pack the "
-    "runs again."
-)
+DAMAGED = "is damaged: its checksum does not fit. Pack the runs again."
 OF_VERSION = (
     "has version {} of packed runs; this pgcjax reads version 4. Pack the runs again."
 )
 WRONG = {
-    b"{": MISFIT,
-    b"\xff": MISFIT,
-    b"[" * 9999: MISFIT,
-    b"[3, true]": MISFIT,
-    b'{"a": 1}': MISFIT,
+    b"{": DAMAGED,
+    b"\xff": DAMAGED,
+    b"[" * 9999: DAMAGED,
+    b"[3, true]": DAMAGED,
+    b'{"a": 1}': DAMAGED,
+    b'{"version": 4, "whole": 1, "runs": [2], "groups": [[-3, -2, -1]]}': DAMAGED,
     b'{"version": 5}': OF_VERSION.format(5),
-    b'{"version": 3}': OF_VERSION.format(3),
     b'{"version": "4"}': OF_VERSION.format("'4'"),
     b'{"version": 3,\n"version": 3}': (
         "the key 'version' is twice in one object. Keep one of the two."
     ),
 }
-CHANGED = [
-    {"version": None},
-    {"whole": None},
-    {"whole": 1},
-    {"whole": False},
-    {"runs": 2},
-    {"runs": None},
-    {"runs": [2, 2]},
-    {"runs": [-2]},
-    {"runs": ["2"]},
-    {"groups": {"1": 2}},
-    {"groups": [1, 2, 3]},
-    {"groups": [[1, 2, 3], [1, 2, 3]], "runs": [1, 1]},
-    {"groups": []},
-    {"groups": [[1, 2]]},
-    {"groups": [[1, 2, 4]]},
-    {"groups": [[-3, -2, -1]]},
-    {"groups": [[1.0, 2, 3]]},
-    {"groups": [[1, 3, 2]]},
-]
 
 
 def test_metadata_that_are_wrong(tmp_path):
     path, copy = tmp_path / "runs.parquet", tmp_path / "copy.parquet"
     pgcjax.files.pack(RUNS, path, qrels=QRELS)
     file = pq.ParquetFile(path)
-    about = json.loads(file.metadata.metadata[MARK.encode()])
-    about |= {"crc32": None, "crcs": None}
-    wrong = dict(WRONG)
-    for change in CHANGED:
-        changed = {k: v for k, v in {**about, **change}.items() if v is not None}
-        wrong[json.dumps(changed).encode()] = MISFIT
-    for text, said in wrong.items():
+    for text, said in WRONG.items():
         with pq.ParquetWriter(copy, packing.SCHEMA) as writer:
             for i in range(file.num_row_groups):
                 writer.write_table(file.read_row_group(i))

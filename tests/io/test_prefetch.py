@@ -100,12 +100,6 @@ def test_a_pipe_is_read_in_its_turn_and_can_be_interrupted(paths, tmp_path):
     assert list(found) == ["pgcjax", "MainTh", "pgcjax"]
 
 
-def test_a_file_that_is_not_there_is_said_by_its_reader(tmp_path):
-    paths = [tmp_path / "none"]
-    names = ahead.read_ahead(lambda path: path.name, paths, size_on_disk)
-    assert list(names) == ["none"]
-
-
 def of_threads(count: int, folder) -> list[JudgedRanks | str]:
     """What so many threads read of a folder's runs; and the error that ends it."""
     qrels = read_qrels(demo_folder() / "qrels.txt").groupby("query_id")["doc_id"]

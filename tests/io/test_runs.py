@@ -70,18 +70,6 @@ def test_aliases(names):
     assert runs.iloc[0, :4].tolist() == ["r", "q", "d", 1.0]
 
 
-def test_the_canonical_name_wins():
-    """A PyTerrier result has `qid`, `docid` numbers, `docno` and the text `query`."""
-    frame = pd.DataFrame(
-        {"query": ["some words"], "qid": ["q"], "docid": [3], "docno": ["d3"],
-         "score": [1.0], "rank": [0]}
-    )  # fmt: skip
-    runs = run_table(frame)
-    assert runs[["query_id", "doc_id", "rank"]].to_numpy().tolist() == [
-        ["q", "d3", 0.0]
-    ]
-
-
 def test_ranks_alone():
     frame = pd.DataFrame({"qid": "q", "docno": ["a", "b"], "rank": [1, 2]})
     runs = run_table(frame)
@@ -397,21 +385,6 @@ def test_runs_are_read_when_they_are_needed(put):
     assert len(several.table) == 6 and len(several.first(1).table) == 3
 
 
-def test_what_was_a_frame_says_where_the_frame_is():
-    runs = read_runs(DICT)
-    line = (
-        "runs are read when they are needed, and are no DataFrame: use .table, a "
-        "DataFrame of all of them"
-    )
-    for use in (lambda: runs["run_id"], lambda: [*runs], lambda: "run_id" in runs):
-        with pytest.raises(UsageError) as error:
-            use()
-        assert str(error.value) == line
-    with pytest.raises(AttributeError) as missing:
-        runs.groupby("run_id")
-    assert str(missing.value) == f"no groupby: {line}"
-
-
 def test_whatever_takes_runs_takes_what_was_listed(put, tmp_path, monkeypatch):
     """And makes no DataFrame of it."""
     paths = [put(f"{name}.run", TREC.format(name)) for name in "AB"]
@@ -441,11 +414,6 @@ def test_whatever_takes_runs_takes_what_was_listed(put, tmp_path, monkeypatch):
         pgcjax.files.pack(
             read_runs(tmp_path / "packed.parquet"), tmp_path / "packed.parquet"
         )
-    monkeypatch.undo()
-    named = pgcjax.evaluate(
-        {"x": read_runs(paths[0]), "y": read_runs(paths[1])}, **prefs
-    )
-    assert named.runs == ["x", "y"]
 
 
 def test_runs_keep_the_encoding_with_which_they_were_listed(put):
@@ -462,12 +430,13 @@ def test_runs_keep_the_encoding_with_which_they_were_listed(put):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
-def test_a_pipe_is_read_at_once(tmp_path):
+def test_a_pipe_is_read_once_and_kept(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(
         target=(tmp_path / "pipe").write_text, args=(TREC.format("A"),)
     )
     writer.start()
     runs = read_runs(tmp_path / "pipe")
+    for _ in range(2):
+        assert [len(table) for table in runs.tables()] == [3]
     writer.join()
-    assert len(runs.table) == len(read_runs(runs).table) == 3

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, NoReturn, TypeVar, cast
+from typing import Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -23,10 +23,6 @@ from pgcjax.io.schema import tell_indistinct
 from pgcjax.later import pd
 
 T = TypeVar("T")
-_NO_FRAME = (
-    "runs are read when they are needed, and are no DataFrame: use .table, a "
-    "DataFrame of all of them"
-)
 _FLOAT32 = float(np.finfo(np.float32).max)
 
 
@@ -84,14 +80,6 @@ class Runs:
         table.attrs = {"comments": sum(part.comments for part in tables)}
         return table
 
-    def __getitem__(self, key: Any) -> NoReturn:
-        """Refuse access that is meant for a DataFrame, such as to its columns."""
-        raise UsageError(_NO_FRAME)
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Refuse the attributes of a DataFrame, with a message that names `.table`."""
-        raise AttributeError(f"no {name}: {_NO_FRAME}" if name[:1] != "_" else name)
-
     def __repr__(self) -> str:
         """Return the sizes of the runs, without reading them."""
         return f"<Runs: {counted(len(self.units), 'unit')}; .table has all of them>"
@@ -120,13 +108,8 @@ class Runs:
             UsageError: there are fewer units than parts.
         """
         if n > len(self.units):
-            packed = any(unit.runs for unit in self.units)
-            units = "blocks of packed runs" if packed else "run files"
-            units = units if self.grids is None else "systems"
-            raise UsageError(
-                f"part {i}/{n}: {len(self.units)} {units} make at most "
-                f"{len(self.units)} parts"
-            )
+            most = counted(len(self.units), "part")
+            raise UsageError(f"part {i}/{n}: these runs make at most {most}")
         return self.share(i - 1, n)
 
     def share(self, i: int, n: int) -> Runs:

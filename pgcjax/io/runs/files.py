@@ -52,20 +52,20 @@ class FileRuns:
                 yield table
                 return
             self._together = False  # other files are probably not regular either
-        for unit, path in zip(units, paths, strict=True):
-            yield from self._alone(path, need, large=unit.size > 0)
+        for path in paths:
+            yield from self._alone(path, need)
 
     def identity(self, unit: Unit) -> str:
         """Return a text that changes when the content of a unit does."""
         return file_identity(unit, self._options)
 
-    def _alone(self, path: Path, need: Need, *, large: bool) -> Iterator[RunTable]:
+    def _alone(self, path: Path, need: Need) -> Iterator[RunTable]:
         """Read a file: in pieces if it has more than its share of memory.
 
-        Tables with a header and pipes are read whole.
+        Tables with a header are read whole.
         """
         format, encoding = self._options.format, self._options.encoding
-        most = need.share if large and need.judged is not None else need.memory
+        most = need.memory if need.judged is None else need.share
         try:
             data = read_bytes(path, most, encoding)
         except TooLargeError:
