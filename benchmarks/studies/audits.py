@@ -6,9 +6,7 @@ intervals hold the truth, and how often a judge is said to do what the judge doe
 `before` is what was printed before the present methods. Equal calls, equal files.
 """
 
-import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import click
@@ -17,9 +15,8 @@ import pandas as pd
 from scipy import stats
 
 import pgcjax
-from benchmarks.harness import facts, write_sections
 from benchmarks.studies.calibration import COVER, random_of
-from benchmarks.studies.options import file_options
+from benchmarks.studies.commands import Sections, study
 from pgcjax.judging.audit import ALL, audit, length_odds
 from pgcjax.judging.intervals import place_odds, wilson
 from pgcjax.judging.logistic import fit_votes
@@ -439,28 +436,16 @@ def tables(found: dict[str, list[Row]]) -> Iterator[str]:
         yield ""
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@file_options
+@study(tables)
 @click.option("--trials", type=int, default=100, show_default=True)
 @click.option("--only", multiple=True, help="Sections; all by default.")
-def main(
-    output: Path | None, made: Path | None, trials: int, only: tuple[str, ...]
-) -> None:
+def main(trials: int, only: tuple[str, ...]) -> Sections:
     """Ask judges of whom all is known, and count the intervals that hold the truth."""
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text()))))
-        return
-    about = facts(
-        ["python", "-m", "benchmarks.studies.audits", "--trials", str(trials)]
-    )
-    found = {}
-    for name, section in sections(trials).items():
-        if not only or name in only:
-            found[name] = list(section())
-            click.echo("\n".join(tables({name: found[name]})))
-    if output:
-        write_sections(output, about, found)
-        click.echo(f"wrote {output}", err=True)
+    return {
+        name: list(section())
+        for name, section in sections(trials).items()
+        if not only or name in only
+    }
 
 
 if __name__ == "__main__":

@@ -9,9 +9,7 @@ difference (`power`), and what they say of the matrices themselves (`matrices`).
 trial has its own random numbers, by section and number: equal calls, equal files.
 """
 
-import json
 import os
-import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,8 +23,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.harness import ROOT, facts, write_sections
-from benchmarks.studies.options import file_options
+from benchmarks.harness import ROOT
+from benchmarks.studies.commands import Sections, study
 from pgcjax.stats import discrimination, procedures, tests
 
 ALPHAS = (0.05, 0.01)
@@ -69,23 +67,6 @@ class Size:
 
 FULL = Size(10_000, 1500, (10, 30), tuple(COLLECTIONS))
 QUICK = Size(500, 60, (5,), ("web2013",))
-
-
-def study(folder: Path, size: Size) -> dict[str, list[dict[str, Any]]]:
-    """Make all sections: lists of rows, by name."""
-    sections = {
-        "nulls": nulls(folder, size),
-        "families": families(folder, size),
-        "power": power(folder, size),
-        "family_power": family_power(folder, size),
-        "matrices": matrices(folder, size),
-    }
-    found = {}
-    for name, rows in sections.items():
-        start = time.perf_counter()
-        found[name] = list(rows)
-        click.echo(f"{name}: {time.perf_counter() - start:.1f} s", err=True)
-    return found
 
 
 def nulls(folder: Path, size: Size) -> Iterator[dict[str, Any]]:
@@ -383,25 +364,14 @@ def data() -> Path:
     return shared / "data" / "score-matrices"
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@file_options
+@study(tables, interval=COVER)
 @click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
 @click.option("--quick", is_flag=True, help="Few trials: to see that it runs.")
-def main(output: Path | None, folder: Path, made: Path | None, quick: bool) -> None:
+def main(folder: Path, quick: bool) -> Sections:
     """Simulate equal and different runs from real scores, and test them."""
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text()))))
-        return
-    command = ["python", "-m", "benchmarks.studies.calibration"]
-    about = facts(command + ["--quick"] * quick)
-    found = study(folder, QUICK if quick else FULL)
-    for name in ("nulls", "families"):
-        for where in ("below", "within", "above"):
-            count = sum(row["where"] == where for row in found[name])
-            click.echo(f"{name}: {count} of {len(found[name])} {where} chance")
-    if output:
-        write_sections(output, {**about, "interval": COVER}, found)
-        click.echo(f"wrote {output}")
+    size = QUICK if quick else FULL
+    sections = (nulls, families, power, family_power, matrices)
+    return {make.__name__: list(make(folder, size)) for make in sections}
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ queries, `sd of mean` the standard deviation of a run's mean over draws, and the
 column its largest share of that.
 """
 
-import sys
 from pathlib import Path
 
 import click
@@ -19,7 +18,8 @@ import pandas as pd
 from scipy import stats
 
 import pgcjax
-from benchmarks.harness import Report, facts
+from benchmarks.harness import Report
+from benchmarks.studies.commands import reported
 
 DATA = Path(__file__).parents[3] / "shared/data/dl21"
 COLUMNS = ["asked", "calls", "tau: all", "least", "people", "half-width"]
@@ -56,13 +56,12 @@ def scores(runs: pd.DataFrame, preferences: pd.DataFrame) -> pd.DataFrame:
     return table.pivot(index="run_id", columns="query_id", values="value")
 
 
-@click.command()
+@reported
 @click.option("--draws", default=40, show_default=True)
 @click.option("--seed", default=0, show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path))
-def main(draws: int, seed: int, output: Path | None) -> None:
+def main(report: Report, draws: int, seed: int) -> None:
     """Compare the order of runs by one order of each pair with that by both."""
-    report, table = Report(), votes()
+    table = votes()
     runs = pgcjax.files.read_runs(DATA / "runs").table
     runs = runs[runs["query_id"].isin(table["query_id"])]
     human = pgcjax.files.read_preferences(DATA / "judgments.txt.gz")
@@ -93,9 +92,6 @@ def main(draws: int, seed: int, output: Path | None) -> None:
         rows.append([design, f"{np.mean(calls):.0f}", *shown, f"{share:.2f}"])
     title = f"{len(full)} runs on {table['query_id'].nunique()} queries, {draws} draws"
     report.table(title, COLUMNS, rows)
-    if output:
-        command = ["python", "-m", "benchmarks.studies.one_order", *sys.argv[1:]]
-        report.save(output, facts(command))
 
 
 if __name__ == "__main__":

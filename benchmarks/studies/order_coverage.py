@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pandas as pd
 
-from benchmarks.studies.calibration import random_of, share, table_of
-from benchmarks.studies.coverage import command, held_of
+from benchmarks.studies.calibration import COVER, data, random_of, share, table_of
+from benchmarks.studies.commands import Sections, study
+from benchmarks.studies.coverage import held_of
 from pgcjax.stats.correlation import correlated
 from pgcjax.stats.orders import DrawnSums, tau_interval, taus
 
@@ -98,7 +100,12 @@ def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     yield from table_of(shown, keys, held_of)
 
 
-main = command("order_coverage", rows, tables, 150)
+@study(tables, interval=COVER)
+@click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
+@click.option("--trials", type=int, default=150, show_default=True)
+def main(folder: Path, trials: int) -> Sections:
+    """Draw topics of real runs, and count the intervals of tau that hold the truth."""
+    return {"order coverage": list(rows(folder, trials))}
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ first ones the human scores are taken, of the others the model's alone. Equal ca
 equal files.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,9 +18,8 @@ import pandas as pd
 from scipy import stats
 
 import pgcjax
-from benchmarks.harness import facts, write_sections
 from benchmarks.studies.calibration import COVER, data, random_of
-from benchmarks.studies.options import file_options
+from benchmarks.studies.commands import Sections, study
 from pgcjax.datasets.settings import CollectionSettings
 from pgcjax.datasets.simulator import simulate
 from pgcjax.stats import intervals
@@ -220,8 +218,7 @@ def _held(row: dict[str, Any]) -> str:
     return f"{100 * row['held']:.1f}{SIGNS[row['where']]}"
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@file_options
+@study(tables, interval=COVER)
 @click.option(
     "--data",
     "folder",
@@ -230,18 +227,9 @@ def _held(row: dict[str, Any]) -> str:
     help="Public collections: DIR/dl21.",
 )
 @click.option("--trials", type=int, default=10_000, show_default=True)
-def main(output: Path | None, folder: Path, made: Path | None, trials: int) -> None:
+def main(folder: Path, trials: int) -> Sections:
     """Hide human scores, and count the intervals that hold the mean of all."""
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text()))))
-        return
-    command = ["python", "-m", "benchmarks.studies.rectified_coverage"]
-    about = facts([*command, "--trials", str(trials)])
-    found = {"coverage": list(rows(folder, trials))}
-    click.echo("\n".join(tables(found)))
-    if output:
-        write_sections(output, {**about, "interval": COVER}, found)
-        click.echo(f"wrote {output}", err=True)
+    return {"coverage": list(rows(folder, trials))}
 
 
 if __name__ == "__main__":
