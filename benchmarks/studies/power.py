@@ -50,9 +50,9 @@ def tried(
         for row in table[table["pair"] == "median"].to_dict("records"):
             pair = [int(row[name][1:]) for name in ("run_a", "run_b")]
             difference = SHARE * row["least_difference"]
-            asked: dict[str, Any] = {"runs": (row["run_a"], row["run_b"])}
-            plan = power(matrix, difference, resamples=B, **asked).table
-            queries = int(plan.loc[plan["test"] == row["test"], "queries"].iloc[0])
+            plan = power(matrix, difference, resamples=B).table
+            same = (plan["pair"] == "median") & (plan["test"] == row["test"])
+            queries = int(plan.loc[same, "queries"].iloc[0])
             moved = x.copy()
             moved[pair[0]] += difference - x[pair[0]].mean() + x[pair[1]].mean()
             sizes = random.integers(0, x.shape[1], (draws, queries))
