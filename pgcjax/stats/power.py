@@ -15,7 +15,8 @@ from pgcjax.io.result import Result
 from pgcjax.later import stats
 from pgcjax.stats import intervals, rank_sets, resample, tests
 from pgcjax.stats.matrix import Matrix, read
-from pgcjax.stats.procedures import check_resampling
+from pgcjax.stats.procedures import check_decision
+from pgcjax.stats.rounding import exact
 from pgcjax.stats.tests import Values
 
 MOST = 100_000
@@ -70,8 +71,9 @@ def power(
 
     Source: Sakai 2016, topic set size design (t); Westfall and Young 1993 (max-t).
     """
+    sampling: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": seed}
+    check_decision(1, 1, "max-t", correction=None, **sampling)
     _check(difference, power, alpha)
-    check_resampling(resamples, seed)
     matrix = read(scores, measure=measure, missing=missing)
     pilot = _Pilot.of(matrix.values, resamples, seed, alpha)
     rows = []
@@ -99,7 +101,6 @@ def power(
 
 def _check(difference: float | None, power: float, alpha: float) -> None:
     """Raise a UsageError for levels, powers and differences out of range."""
-    tests.check_alpha(alpha)
     if not alpha < power < 1:
         raise UsageError(f"power={power}: expected a number between alpha and 1")
     if difference is not None and not 0 < difference < math.inf:
@@ -178,8 +179,9 @@ class _Pilot(NamedTuple):
         spread = runs * (squares - queries * means**2).sum(1) / max(1, self.size)
         if queries not in self.critical:
             given = self.x, weights, spread, np.zeros(1, int)
-            largest = np.sort(rank_sets.largest_between(*given).ravel())
-            self.critical[queries] = intervals.critical_value(largest, self.alpha)
+            largest = rank_sets.largest_between(*given).ravel()
+            level = exact(self.alpha)
+            self.critical[queries] = intervals.critical_value(largest, level)
         z = self.x[a] - self.x[b]
         moved = means[:, a] - means[:, b]
         square = np.maximum(weights @ (z * z) - queries * moved**2, 0.0) + spread

@@ -78,6 +78,7 @@ def test_without_a_difference_the_least_is_computed():
     [
         ({"power": 1.0}, "power=1.0: expected a number between alpha and 1"),
         ({"difference": 0.0}, "difference=0.0: expected a number above 0"),
+        ({"resamples": 19}, "no p can be below 0.05; at least 20 are needed"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(options, message):
