@@ -16,7 +16,8 @@ import numpy as np
 
 import pgcjax
 from benchmarks.harness import Report, facts
-from benchmarks.studies.public_collections import collections, data_option
+from benchmarks.studies.commands import data_option
+from benchmarks.studies.public_collections import collections
 from pgcjax.asking.bounds import asked_measure
 from pgcjax.asking.chance import stakes_of
 from pgcjax.asking.pools import read_pools

@@ -15,9 +15,8 @@ import numpy as np
 import pandas as pd
 
 import pgcjax
-from benchmarks.studies.commands import Sections, study
+from benchmarks.studies.commands import Sections, data_option, study
 from benchmarks.studies.greedy_exact import shown
-from benchmarks.studies.public_collections import data_option
 from pgcjax.reporting import canvas, plots
 
 SIZES = (3, 5, 7, 10, 12, 15, 20)

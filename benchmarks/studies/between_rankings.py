@@ -18,8 +18,7 @@ import pandas as pd
 from scipy import stats
 
 import pgcjax
-from benchmarks.studies.calibration import data
-from benchmarks.studies.commands import Sections, study
+from benchmarks.studies.commands import Sections, data_option, study
 from pgcjax.reporting import canvas, plots
 from pgcjax.stats.correlation import correlation
 
@@ -176,11 +175,11 @@ def figure(found: dict[str, Any], path: Path) -> None:
 
 
 @study(tables, draw=figure)
-@click.option("--data", "folder", type=Path, help="Public collections.")
+@data_option
 @click.option("--trials", type=int, default=500, show_default=True)
-def main(folder: Path | None, trials: int) -> Sections:
+def main(data: Path, trials: int) -> Sections:
     """Compare runs by preferences between rankings, and draw halves of the topics."""
-    return rows(folder or data().parent, trials)
+    return rows(data, trials)
 
 
 if __name__ == "__main__":

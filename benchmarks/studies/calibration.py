@@ -9,7 +9,6 @@ difference (`power`), and what they say of the matrices themselves (`matrices`).
 trial has its own random numbers, by section and number: equal calls, equal files.
 """
 
-import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,8 +22,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.harness import ROOT
-from benchmarks.studies.commands import Sections, study
+from benchmarks.studies.commands import Sections, matrices_option, study
 from pgcjax.stats import discrimination, procedures, tests
 
 ALPHAS = (0.05, 0.01)
@@ -358,14 +356,8 @@ def _pooled(rows: list[dict]) -> str:
     return f"{100 * count / sum(row['pairs'] for row in rows):.1f}"
 
 
-def data() -> Path:
-    """Tell where the public score matrices are looked for."""
-    shared = Path(os.environ.get("PGCJAX_SHARED", ROOT.parent / "shared"))
-    return shared / "data" / "score-matrices"
-
-
 @study(tables, interval=COVER)
-@click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
+@matrices_option
 @click.option("--quick", is_flag=True, help="Few trials: to see that it runs.")
 def main(folder: Path, quick: bool) -> Sections:
     """Simulate equal and different runs from real scores, and test them."""

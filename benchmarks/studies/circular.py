@@ -20,8 +20,7 @@ import pandas as pd
 
 import pgcjax
 from benchmarks.harness import Report
-from benchmarks.studies.calibration import data
-from benchmarks.studies.commands import reported
+from benchmarks.studies.commands import DATA, reported
 from pgcjax.judging.models import strengths
 from pgcjax.stats.circularity import above_line
 
@@ -132,7 +131,7 @@ def planted_scores(folder: Path) -> np.ndarray:
 def main(report: Report, draws: int, named: int, seed: int) -> None:
     """Plant runs among those of dl21."""
     rng = np.random.default_rng(seed)
-    by_weight = planted_scores(data().parent / "dl21")
+    by_weight = planted_scores(DATA / "dl21")
     columns = ["planted lift", "first half, %", "second half, %", "all, %"]
     columns += ["queries drawn again, %", "runs"]
     rows = [found(by_weight, lift, draws, rng) for lift in LIFTS]

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -11,7 +12,7 @@ from typing import Any
 
 import click
 
-from benchmarks.harness import Report, facts, write_sections
+from benchmarks.harness import ROOT, Report, facts, write_sections
 
 Sections = dict[str, list[dict[str, Any]]]
 """Rows of a study, by the name of their section."""
@@ -22,7 +23,21 @@ that returns these rows."""
 
 Command = Callable[[Callable[..., Any]], click.Command]
 
+DATA = Path(os.environ.get("PGCJAX_SHARED", ROOT.parent / "shared")) / "data"
+"""Folder of public collections."""
+
+MATRICES = DATA / "score-matrices"
+"""Folder of public score matrices."""
+
 _FILE: Any = {"type": Path, "metavar": "FILE.json"}
+_FOLDER: Any = {"type": Path, "show_default": True}
+
+data_option = click.option(
+    "--data", default=DATA, help="DIR/dl21, DIR/cast2019 and others.", **_FOLDER
+)
+matrices_option = click.option(
+    "--data", "folder", default=MATRICES, help="Score matrices.", **_FOLDER
+)
 
 
 def study(

@@ -21,14 +21,13 @@ from benchmarks.studies.calibration import (
     CHUNK,
     COVER,
     SOURCES,
-    data,
     equal_means,
     random_of,
     share,
     some_matrix,
     table_of,
 )
-from benchmarks.studies.commands import Sections, study
+from benchmarks.studies.commands import Sections, matrices_option, study
 from pgcjax.stats import intervals, resample, tests
 
 TOPICS = (10, 30, 50, 100)
@@ -100,7 +99,7 @@ def held_of(of_cell: list[dict]) -> str:
 
 
 @study(tables, interval=COVER)
-@click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
+@matrices_option
 @click.option("--trials", type=int, default=10_000, show_default=True)
 def main(folder: Path, trials: int) -> Sections:
     """Draw topics of real runs, and count the intervals that hold the truth."""

@@ -23,8 +23,8 @@ import click
 import numpy as np
 import pandas as pd
 
-from benchmarks.studies.calibration import COVER, data, random_of, share
-from benchmarks.studies.commands import Part, study
+from benchmarks.studies.calibration import COVER, random_of, share
+from benchmarks.studies.commands import Part, matrices_option, study
 from pgcjax.judging.rank_ranges import places
 from pgcjax.stats import procedures, tests
 
@@ -331,7 +331,7 @@ def _span(rows: list[dict[str, Any]]) -> str:
 
 
 @study(tables, resume=True, interval=COVER, resamples=B)
-@click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
+@matrices_option
 @click.option("--families", type=int, default=250, show_default=True, help="A cell.")
 def main(folder: Path, families: int) -> Iterator[Part]:
     """Draw families of runs from public scores, test them, and count what is wrong.

@@ -9,13 +9,12 @@ distribution of upper / lower bound, and seconds a pair (of one core, without wa
 
 import time
 from collections import Counter
-from pathlib import Path
 
 import click
 import numpy as np
 
 from benchmarks.harness import Report
-from benchmarks.studies.commands import reported
+from benchmarks.studies.commands import DATA, reported
 from pgcjax.engine.changed_scores import LOW, ChangedScores
 from pgcjax.engine.explainer import Explainer
 from pgcjax.engine.fragile import (
@@ -30,7 +29,7 @@ from pgcjax.engine.request import runs_of
 from pgcjax.io.runs import Options
 from pgcjax.judging.choices import CHANGES
 
-FOLDER = Path(__file__).resolve().parents[3] / "shared/data/dl21"
+FOLDER = DATA / "dl21"
 MOST = 200
 
 

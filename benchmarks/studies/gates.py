@@ -22,8 +22,8 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.harness import Report
-from benchmarks.studies.calibration import data, random_of
-from benchmarks.studies.commands import reported
+from benchmarks.studies.calibration import random_of
+from benchmarks.studies.commands import matrices_option, reported
 from benchmarks.studies.families import MAIN, matrices
 from pgcjax.stats import gates
 
@@ -188,7 +188,7 @@ def widest(rows: list[list]) -> Iterator[list]:
 
 
 @reported
-@click.option("--data", "folder", type=Path, default=data, show_default="found")
+@matrices_option
 @click.option("--families", "trials", default=4000, show_default=True)
 def main(report: Report, folder: Path, trials: int) -> None:
     """Simulate gates."""

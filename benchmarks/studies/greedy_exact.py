@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 import pgcjax
-from benchmarks.studies.commands import Sections, study
-from benchmarks.studies.public_collections import Public, collections, data_option
+from benchmarks.studies.commands import Sections, data_option, study
+from benchmarks.studies.public_collections import Public, collections
 from pgcjax.io.text_tables import markdown, text_table
 from pgcjax.reporting import canvas, plots
 

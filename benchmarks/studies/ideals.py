@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 
 import pgcjax
-from benchmarks.studies.commands import Sections, study
-from benchmarks.studies.public_collections import Public, collections, data_option
+from benchmarks.studies.commands import Sections, data_option, study
+from benchmarks.studies.public_collections import Public, collections
 from pgcjax.judging.choices import STRENGTHS
 from pgcjax.measures.ideals import ordered_graphs
 from pgcjax.reference.pgc import greedy_ideal

@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 
 import pgcjax
-from benchmarks.studies.commands import Sections, study
+from benchmarks.studies.commands import Sections, data_option, study
 from benchmarks.studies.greedy_exact import ALPHA, TEST, shown
-from benchmarks.studies.public_collections import Public, collections, data_option
+from benchmarks.studies.public_collections import Public, collections
 from pgcjax.reporting import canvas, plots
 
 SECTIONS = ("widths", "single", "claims", "enough")

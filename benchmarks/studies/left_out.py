@@ -9,11 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
-
 import pgcjax
-from benchmarks.studies.calibration import data
-from benchmarks.studies.commands import Sections, study
+from benchmarks.studies.commands import Sections, data_option, study
 
 DEPTHS = (5, 10, 20)
 COLLECTIONS = {
@@ -88,16 +85,10 @@ def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
 
 
 @study(tables)
-@click.option(
-    "--data",
-    "folder",
-    type=Path,
-    default=lambda: data().parent,
-    help="Public collections: DIR/dl21, DIR/cast2019.",
-)
-def main(folder: Path) -> Sections:
+@data_option
+def main(data: Path) -> Sections:
     """Leave each run out of the pool, and score all runs without what it brought."""
-    return {"left out": list(rows(folder))}
+    return {"left out": list(rows(data))}
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ step, as it is documented there: nothing is fitted to the published rates.
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -19,12 +18,10 @@ from scipy.special import expit
 
 import pgcjax
 from benchmarks.harness import Report
-from benchmarks.studies.commands import reported
+from benchmarks.studies.commands import data_option, reported
 from pgcjax.judging.bradley_terry import ComparedVotes, fit_strengths
 from pgcjax.judging.covariates import Covariates
 from pgcjax.judging.logistic import fit_votes
-
-DATA = Path(__file__).parents[3] / "shared/data/alpaca_eval"
 
 GAMED = -1.61
 """Length terms of the two runs of the baseline that were told to be short, or long:
@@ -147,10 +144,10 @@ def moved(published: pd.Series, table: pd.DataFrame, raw: pd.Series) -> list[lis
 
 
 @reported
-@click.option("--data", type=click.Path(path_type=Path, exists=True), default=DATA)
+@data_option
 def main(report: Report, data: Path) -> None:
     """Compare orders of models with AlpacaEval's length-controlled one."""
-    table, board = read(data)
+    table, board = read(data / "alpaca_eval")
     published = board["length_controlled_winrate"].drop("gpt4_1106_preview")
     difficulty = difficulties(table)
     by_id = difficulty[table["instruction"]]

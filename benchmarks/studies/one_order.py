@@ -10,8 +10,6 @@ queries, `sd of mean` the standard deviation of a run's mean over draws, and the
 column its largest share of that.
 """
 
-from pathlib import Path
-
 import click
 import numpy as np
 import pandas as pd
@@ -19,9 +17,9 @@ from scipy import stats
 
 import pgcjax
 from benchmarks.harness import Report
-from benchmarks.studies.commands import reported
+from benchmarks.studies.commands import DATA, reported
 
-DATA = Path(__file__).parents[3] / "shared/data/dl21"
+FOLDER = DATA / "dl21"
 COLUMNS = ["asked", "calls", "tau: all", "least", "people", "half-width"]
 COLUMNS += ["sd of mean", "sd / half-width"]
 
@@ -30,7 +28,7 @@ def votes() -> pd.DataFrame:
     """Read the answers, of each pair both orders."""
     columns, answers = "judge=round", "a=1|Passage 1,b=2,none=*"
     with pgcjax.files.reading(columns=columns, answers=answers):
-        table = pgcjax.files.read_preferences(DATA / "both-orders/gpt4o.tsv.gz")
+        table = pgcjax.files.read_preferences(FOLDER / "both-orders/gpt4o.tsv.gz")
     ids = table[["doc_id", "other_doc_id"]]
     key = [table["query_id"], ids.min(axis=1), ids.max(axis=1)]
     return table.assign(pair=table.groupby(key).ngroup())
@@ -62,9 +60,9 @@ def scores(runs: pd.DataFrame, preferences: pd.DataFrame) -> pd.DataFrame:
 def main(report: Report, draws: int, seed: int) -> None:
     """Compare the order of runs by one order of each pair with that by both."""
     table = votes()
-    runs = pgcjax.files.read_runs(DATA / "runs").table
+    runs = pgcjax.files.read_runs(FOLDER / "runs").table
     runs = runs[runs["query_id"].isin(table["query_id"])]
-    human = pgcjax.files.read_preferences(DATA / "judgments.txt.gz")
+    human = pgcjax.files.read_preferences(FOLDER / "judgments.txt.gz")
     human = human[human["query_id"].isin(table["query_id"])]
     people = scores(runs, human).mean(axis=1)
     full = scores(runs, table).mean(axis=1)

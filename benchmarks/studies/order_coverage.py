@@ -15,8 +15,8 @@ import click
 import numpy as np
 import pandas as pd
 
-from benchmarks.studies.calibration import COVER, data, random_of, share, table_of
-from benchmarks.studies.commands import Sections, study
+from benchmarks.studies.calibration import COVER, random_of, share, table_of
+from benchmarks.studies.commands import Sections, matrices_option, study
 from benchmarks.studies.coverage import held_of
 from pgcjax.stats.correlation import correlated
 from pgcjax.stats.orders import DrawnSums, tau_interval, taus
@@ -101,7 +101,7 @@ def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
 
 
 @study(tables, interval=COVER)
-@click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
+@matrices_option
 @click.option("--trials", type=int, default=150, show_default=True)
 def main(folder: Path, trials: int) -> Sections:
     """Draw topics of real runs, and count the intervals of tau that hold the truth."""

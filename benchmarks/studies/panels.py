@@ -25,12 +25,10 @@ from scipy.special import expit
 
 import pgcjax
 from benchmarks.harness import Report
-from benchmarks.studies.calibration import data
-from benchmarks.studies.commands import reported
+from benchmarks.studies.commands import DATA, reported
 from pgcjax.judging.bradley_terry import compared_votes, fit_strengths
 from pgcjax.judging.models import PRIOR
 
-DATA = data().parent
 ASPECT = "quality_overall"
 MODEL = "model"
 SIDES = ["query_id", "doc_id", "other_doc_id"]

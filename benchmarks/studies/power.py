@@ -17,8 +17,8 @@ from typing import Any
 import click
 import numpy as np
 
-from benchmarks.studies.calibration import data, random_of
-from benchmarks.studies.commands import Part, study
+from benchmarks.studies.calibration import random_of
+from benchmarks.studies.commands import Part, matrices_option, study
 from benchmarks.studies.families import Cell, matrix_of
 from pgcjax.errors import UsageError
 from pgcjax.stats import rank_sets, tests
@@ -96,7 +96,7 @@ def tables(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 @study(lambda found: tables(found["power"]), resume=True, resamples=B)
-@click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
+@matrices_option
 @click.option("--families", type=int, default=8, show_default=True, help="A cell.")
 @click.option("--draws", type=int, default=30, show_default=True, help="A family.")
 def main(folder: Path, families: int, draws: int) -> Iterator[Part]:

@@ -24,8 +24,8 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.studies import rectified_coverage
-from benchmarks.studies.calibration import data, random_of
-from benchmarks.studies.commands import Part, study
+from benchmarks.studies.calibration import random_of
+from benchmarks.studies.commands import Part, matrices_option, study
 from benchmarks.studies.families import Cell, _held, _of, matrix_of
 from benchmarks.studies.rank_sets import ALPHA, MEASURES, QUERIES, SHARES, of_thirds
 from pgcjax.judging.rank_ranges import places
@@ -195,7 +195,7 @@ def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
 
 
 @study(tables, resume=True, resamples=B)
-@click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
+@matrices_option
 @click.option("--families", type=int, default=50, show_default=True, help="A cell.")
 def main(folder: Path, families: int) -> Iterator[Part]:
     """Compute bounds of widths, and sets of ranks with the help of a model.

@@ -22,8 +22,8 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.studies import families as drawing
-from benchmarks.studies.calibration import data, random_of
-from benchmarks.studies.commands import Part, study
+from benchmarks.studies.calibration import random_of
+from benchmarks.studies.commands import Part, matrices_option, study
 from benchmarks.studies.families import NULLS, Cell, _held, _levels_above, _of
 from pgcjax.judging.rank_ranges import places
 from pgcjax.stats import rank_sets
@@ -115,7 +115,7 @@ def tables(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 @study(lambda found: tables(found["ranks"]), resume=True, resamples=B)
-@click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
+@matrices_option
 @click.option("--families", type=int, default=250, show_default=True, help="A cell.")
 def main(folder: Path, families: int) -> Iterator[Part]:
     """Draw families of runs, and count whose ranks hold: coverage, and widths.

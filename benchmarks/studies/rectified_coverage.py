@@ -18,8 +18,8 @@ import pandas as pd
 from scipy import stats
 
 import pgcjax
-from benchmarks.studies.calibration import COVER, data, random_of
-from benchmarks.studies.commands import Sections, study
+from benchmarks.studies.calibration import COVER, random_of
+from benchmarks.studies.commands import Sections, data_option, study
 from pgcjax.datasets.settings import CollectionSettings
 from pgcjax.datasets.simulator import simulate
 from pgcjax.stats import intervals
@@ -219,17 +219,11 @@ def _held(row: dict[str, Any]) -> str:
 
 
 @study(tables, interval=COVER)
-@click.option(
-    "--data",
-    "folder",
-    type=Path,
-    default=lambda: data().parent,
-    help="Public collections: DIR/dl21.",
-)
+@data_option
 @click.option("--trials", type=int, default=10_000, show_default=True)
-def main(folder: Path, trials: int) -> Sections:
+def main(data: Path, trials: int) -> Sections:
     """Hide human scores, and count the intervals that hold the mean of all."""
-    return {"coverage": list(rows(folder, trials))}
+    return {"coverage": list(rows(data, trials))}
 
 
 if __name__ == "__main__":

@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.studies.calibration import data
-from benchmarks.studies.commands import Sections, study
+from benchmarks.studies.commands import Sections, data_option, study
 from pgcjax.datasets.settings import CollectionSettings
 from pgcjax.datasets.simulator import simulate
 from pgcjax.engine import rectify as of
@@ -267,18 +266,12 @@ def tables(found: list[dict[str, Any]]) -> Iterator[str]:
 
 
 @study(lambda found: tables(found["votes"]))
-@click.option(
-    "--data",
-    "folder",
-    type=Path,
-    default=lambda: data().parent,
-    help="Public collections: DIR/dl21.",
-)
+@data_option
 @click.option("--families", type=int, default=24, show_default=True)
-def main(folder: Path, families: int) -> Sections:
+def main(data: Path, families: int) -> Sections:
     """Hide votes of people, and count the intervals that hold the scores by all."""
     found = [
-        *rows("dl21", [dl21(folder / "dl21")], families),
+        *rows("dl21", [dl21(data / "dl21")], families),
         *rows("simulated", [simulated(seed) for seed in range(families)], families),
     ]
     return {"votes": found}

@@ -31,8 +31,8 @@ from scipy import stats
 
 import pgcjax
 from benchmarks.harness import Report
-from benchmarks.studies.calibration import data, random_of
-from benchmarks.studies.commands import reported
+from benchmarks.studies.calibration import random_of
+from benchmarks.studies.commands import matrices_option, reported
 from benchmarks.studies.families import _held, matrices
 from pgcjax.judging.rank_ranges import places
 from pgcjax.judging.variants import drawn_queries
@@ -560,7 +560,7 @@ def levels_of_all(folder: Path, families: int, report: Report) -> None:
     type=click.Choice(["ranks", "replicates"]),
     help="By default all but these two.",
 )
-@click.option("--data", "folder", type=Path, default=data, show_default="found")
+@matrices_option
 @click.option("--families", default=1000, show_default=True)
 def main(report: Report, only: str | None, folder: Path, families: int) -> None:
     """Simulate clusters and collections of queries, gates, and systems."""

@@ -5,7 +5,6 @@ with the order of these documents, on public judgments and runs, how many pairs 
 that leaves undecided, and what all rankings that contradict the fewest judgments give.
 """
 
-import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,8 +14,7 @@ import click
 import numpy as np
 
 from benchmarks import ours
-from benchmarks.harness import ROOT
-from benchmarks.studies.commands import Sections, study
+from benchmarks.studies.commands import Sections, data_option, study
 
 COLLECTIONS = {  # judgments and runs below a folder
     "CAsT 2019": ("cast2019/clarke-prefs/TREC-CAsT-2019.pref.gz", "cast2019/runs"),
@@ -26,7 +24,6 @@ COLLECTIONS = {  # judgments and runs below a folder
 ORDERS = (10, 100, 1000)
 SHOWN = 100
 P, DEPTH = 0.95, 1000
-SHARED = Path(os.environ.get("PGCJAX_SHARED", ROOT.parent / "shared"))
 
 
 def widths(folder: Path, orders: tuple[int, ...]) -> Iterator[dict[str, Any]]:
@@ -188,11 +185,11 @@ PARTS = {
 
 
 @study(tables)
-@click.option("--data", "folder", type=Path, default=SHARED / "data", metavar="DIR")
+@data_option
 @click.option("--part", "parts", multiple=True, type=click.Choice([*PARTS]))
-def main(folder: Path, parts: tuple[str, ...]) -> Sections:
+def main(data: Path, parts: tuple[str, ...]) -> Sections:
     """Score public runs by many orders of what they lack."""
-    return {part: [*PARTS[part](folder)] for part in parts or PARTS}
+    return {part: [*PARTS[part](data)] for part in parts or PARTS}
 
 
 if __name__ == "__main__":
