@@ -282,8 +282,13 @@ def _sources(folder: Path, measure: str) -> list[np.ndarray]:
     paths = sorted(folder.glob(f"{SOURCES[measure]}.csv.gz"))
     if not paths:
         raise click.UsageError(f"no {folder}/{SOURCES[measure]}.csv.gz; see --data")
-    frames = [_frame(path).drop(columns="topic") for path in paths]
-    return [np.ascontiguousarray(f.to_numpy(np.float64).T) for f in frames]
+    return [read_matrix(path) for path in paths]
+
+
+def read_matrix(path: Path) -> np.ndarray:
+    """Read scores of a measure: [runs, topics]."""
+    frame = pd.read_csv(path).drop(columns="topic", errors="ignore")
+    return np.ascontiguousarray(frame.to_numpy(np.float64).T)
 
 
 def _frame(path: Path) -> pd.DataFrame:

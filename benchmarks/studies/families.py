@@ -23,7 +23,7 @@ import click
 import numpy as np
 import pandas as pd
 
-from benchmarks.studies.calibration import COVER, random_of, share
+from benchmarks.studies.calibration import COVER, random_of, read_matrix, share
 from benchmarks.studies.commands import Part, matrices_option, study
 from pgcjax.judging.rank_ranges import places
 from pgcjax.stats import procedures, tests
@@ -185,8 +185,7 @@ def matrices(folder: Path, measure: str) -> list[np.ndarray]:
     found = _of_preferences(folder.parent) if measure == "PGC" else []
     for pattern in SOURCES[measure]:
         for path in sorted(folder.glob(f"{pattern}.csv.gz")):
-            frame = pd.read_csv(path)
-            found.append(frame.drop(columns="topic", errors="ignore").to_numpy(float).T)
+            found.append(read_matrix(path))
     if not found:
         raise click.UsageError(f"no matrices of {measure} in {folder}; see --data")
     return [np.unique(x, axis=0) for x in found]

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.studies import rectified_coverage
-from benchmarks.studies.calibration import random_of
+from benchmarks.studies.calibration import random_of, read_matrix
 from benchmarks.studies.commands import Part, matrices_option, study
 from benchmarks.studies.families import Cell, _held, _of, matrix_of
 from benchmarks.studies.rank_sets import ALPHA, MEASURES, QUERIES, SHARES, of_thirds
@@ -108,10 +108,7 @@ def both_scores(folder: Path, source: str) -> list[tuple[np.ndarray, np.ndarray]
     found = []
     for path in sorted(folder.glob(f"{pattern}.csv.gz")):
         other = path.with_name(path.name.replace(f"_{expensive}.", f"_{cheap}."))
-        y, f = (
-            pd.read_csv(each).drop(columns="topic", errors="ignore").to_numpy(float).T
-            for each in (path, other)
-        )
+        y, f = read_matrix(path), read_matrix(other)
         _, first = np.unique(y, axis=0, return_index=True)
         found.append((y[first], f[first]))
     return found
