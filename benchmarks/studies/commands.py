@@ -66,7 +66,7 @@ def study(
             figure = options.pop("figure") if draw else None
             described = _described(function) | about
             if made:
-                found = json.loads(made.read_text(encoding="utf-8"))
+                found = _sections(made)
             elif resume:
                 found = _resumed(function(**options), output, described)
             else:
@@ -105,8 +105,7 @@ def _resumed(
     parts: Iterable[Part], output: Path | None, about: dict[str, Any]
 ) -> Sections:
     """Compute the parts that a file lacks, and write it after each."""
-    kept = json.loads(output.read_text()) if output and output.exists() else {}
-    found = {name: rows for name, rows in kept.items() if isinstance(rows, list)}
+    found = _sections(output) if output and output.exists() else {}
     for section, common, rows in parts:
         there = found.setdefault(section, [])
         if any(common.items() <= row.items() for row in there):
@@ -117,6 +116,12 @@ def _resumed(
         if output:
             write_sections(output, about, found)
     return found
+
+
+def _sections(path: Path) -> Sections:
+    """Read the sections of a file, without what it describes."""
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    return {name: rows for name, rows in kept.items() if isinstance(rows, list)}
 
 
 def _command(main: Callable[..., None]) -> click.Command:
