@@ -6,7 +6,6 @@ queries that settle a question about runs, on dl21, whose queries are put in ord
 lot again and again, and on made-up collections.
 """
 
-import sys
 from math import log
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ import click
 import numpy as np
 
 import pgcjax
-from benchmarks.harness import Report, facts
-from benchmarks.studies.commands import data_option
+from benchmarks.harness import Report
+from benchmarks.studies.commands import data_option, reported
 from benchmarks.studies.public_collections import collections
 from pgcjax.asking.bounds import asked_measure
 from pgcjax.asking.chance import stakes_of
@@ -265,19 +264,14 @@ def simulated(report: Report, data: Path, families: int, seed: int) -> None:
     report.table("Made-up collections", COLUMNS, rows)
 
 
-@click.command()
+@reported
 @data_option
 @click.option("--families", default=10_000, show_default=True, help="Replays of each.")
 @click.option("--seed", default=0, show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path))
-def main(data: Path, families: int, seed: int, output: Path | None) -> None:
+def main(report: Report, data: Path, families: int, seed: int) -> None:
     """Look after each judgment."""
-    command = ["python", "-m", "benchmarks.studies.anytime", *sys.argv[1:]]
-    report, about = Report(), facts(command)
     for part in (answers, votes, simulated, public):
         part(report, data, families, seed)
-        if output:
-            report.save(output, about)
 
 
 if __name__ == "__main__":
