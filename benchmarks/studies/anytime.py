@@ -3,11 +3,9 @@
 `python -m benchmarks.studies.anytime` prints the tables of docs/how-sure.md: answers
 that settle a pair, by the bet of pgcjax before and by the beta mixture of today; and
 queries that settle a question about runs, on dl21, whose queries are put in order by
-lot again and again, and on made-up collections. A wrong answer of a t-test that holds
-at any time for normal differences stands beside it, to see why it is not in use.
+lot again and again, and on made-up collections.
 """
 
-import sys
 from math import log
 from pathlib import Path
 from typing import Any
@@ -16,8 +14,9 @@ import click
 import numpy as np
 
 import pgcjax
-from benchmarks.harness import Report, facts
-from benchmarks.studies.public_collections import collections, data_option
+from benchmarks.harness import Report
+from benchmarks.studies.commands import data_option, reported
+from benchmarks.studies.public_collections import collections
 from pgcjax.asking.bounds import asked_measure
 from pgcjax.asking.chance import stakes_of
 from pgcjax.asking.pools import read_pools
@@ -130,12 +129,9 @@ class Played:
         left = ~out[stop, np.arange(replays)]
         wrong = (left & ~asked).any(1) | (left.sum(1) < best)
         wrong &= stop < queries - 1  # then all scores are there
-        self.keep(stop, wrong, np.ones((replays, queries)) if costs is None else costs)
-
-    def keep(self, stop: np.ndarray, wrong: np.ndarray, costs: np.ndarray) -> None:
-        """Keep at which query each stopped, from 0, whether wrongly, and the cost."""
-        spent = np.cumsum(costs, axis=1)[np.arange(len(stop)), stop] / costs.sum(1)
-        self.stop.append((stop + 1) / costs.shape[1])
+        costs = np.ones((replays, queries)) if costs is None else costs
+        spent = np.cumsum(costs, axis=1)[np.arange(replays), stop] / costs.sum(1)
+        self.stop.append((stop + 1) / queries)
         self.wrong.append(wrong)
         self.share.append(spent)
 
@@ -155,7 +151,7 @@ COLUMNS += ["queries, %", "median", "judgments, %", "early, %"]
 
 def public(report: Report, data: Path, families: int, seed: int) -> None:
     """Print what dl21 takes, whose queries are put in order by lot."""
-    rows, beside = [], []
+    rows = []
     for of in collections(data):
         if not of.name.startswith("DL"):
             continue
@@ -175,45 +171,13 @@ def public(report: Report, data: Path, families: int, seed: int) -> None:
                 played.add(x[:, order].swapaxes(0, 1), best, sizes[order])
             rows.append([*about, "best" if best == 1 else "top 5", *played.row()])
             report.say(f"{of.name}, {rows[-1][3]}: done")
-        tested, worst = Played(), []
         played = Played()
         for _ in range(PAIRS):
             two = x[random.choice(len(x), 2, replace=False)]
             order = random.random((max(1, families // PAIRS), x.shape[1])).argsort(1)
             played.add(two[:, order].swapaxes(0, 1), 1, sizes[order])
-            tested.keep(*t_test(two, order), sizes[order])
-            worst.append((played.wrong[-1].mean(), tested.wrong[-1].mean()))
         rows.append([*about, "order of two", *played.row()])
-        worst_of = [f"{100 * max(w):.1f}" for w in zip(*worst, strict=True)]
-        for name, by, of_pair in zip(
-            ("bets", "t-test"), (played, tested), worst_of, strict=True
-        ):
-            beside.append([*about, name, *by.row(), of_pair])
     report.table("DL 2021, order of queries by lot", COLUMNS, rows)
-    columns = [*COLUMNS[:3], "by", *COLUMNS[4:], "worst pair"]
-    report.table(f"Order of two, {PAIRS} pairs drawn by lot", columns, beside)
-
-
-def t_test(two: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Stop by a t-test that holds at any time, for normal differences, from query 3 on.
-
-    It is the ratio of likelihoods of the scale-invariant model with a normal effect of
-    variance 1 / 3 to that with none; n observations without replacement from N have the
-    precision of n N / (N - n).
-    """
-    d = (two[0] - two[1])[order]
-    queries = d.shape[1]
-    n = np.arange(1, queries)
-    mean = np.cumsum(d, axis=1)[:, :-1] / n
-    squares = np.cumsum(d * d, axis=1)[:, :-1] - n * mean**2
-    precision = n * queries / (queries - n)
-    t = precision * mean**2 / np.maximum(squares, 1e-300)
-    r = 3 / (3 + precision)
-    evidence = np.log(r) / 2 + n / 2 * (np.log1p(t) - np.log1p(t * r))
-    done = (evidence >= log((1 + ALPHA) / (2 * ALPHA))) & (n >= 3) & (squares > 1e-12)
-    stop = np.where(done.any(1), done.argmax(1), queries - 1)
-    at = np.cumsum(d, axis=1)[np.arange(len(d)), stop]
-    return stop, at * d.sum(1) < -1e-12
 
 
 def votes(report: Report, data: Path, families: int, seed: int) -> None:
@@ -300,19 +264,14 @@ def simulated(report: Report, data: Path, families: int, seed: int) -> None:
     report.table("Made-up collections", COLUMNS, rows)
 
 
-@click.command()
+@reported
 @data_option
 @click.option("--families", default=10_000, show_default=True, help="Replays of each.")
 @click.option("--seed", default=0, show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path))
-def main(data: Path, families: int, seed: int, output: Path | None) -> None:
+def main(report: Report, data: Path, families: int, seed: int) -> None:
     """Look after each judgment."""
-    command = ["python", "-m", "benchmarks.studies.anytime", *sys.argv[1:]]
-    report, about = Report(), facts(command)
     for part in (answers, votes, simulated, public):
         part(report, data, families, seed)
-        if output:
-            report.save(output, about)
 
 
 if __name__ == "__main__":

@@ -15,13 +15,10 @@ import numpy as np
 import pandas as pd
 
 import pgcjax
-from benchmarks.harness import facts, write_sections
+from benchmarks.studies.commands import Sections, data_option, study
 from benchmarks.studies.greedy_exact import shown
-from benchmarks.studies.options import file_options
-from benchmarks.studies.public_collections import data_option
 from pgcjax.reporting import canvas, plots
 
-SECTIONS = ("made-up", "noisy", "public")
 SIZES = (3, 5, 7, 10, 12, 15, 20)
 STOPPING = ("all pairs", "random, stop", "utility, stop", "utility, inference, stop")
 DRAWN = (
@@ -69,64 +66,36 @@ def averaged(tables: pd.DataFrame) -> list[dict[str, Any]]:
     return _rows(means.assign(pairs=several.size()).reset_index())
 
 
-def studied(
-    data: Path, queries: int, pairs: int, output: Path | None
-) -> dict[str, list[dict[str, Any]]]:
-    """Make all tables, and write them if a file is named."""
-    command = ["python", "-m", "benchmarks.studies.asking"]
-    command += ["--queries", str(queries), "--pairs", str(pairs)]
-    about = facts(command)
-    made = pgcjax.ask.simulate(documents=SIZES, queries=queries)
-    noisy = pgcjax.ask.simulate(documents=15, queries=queries, error=0.1, bias=0.1)
-    found = {
-        "made-up": _rows(made.table),
-        "noisy": _rows(noisy.table),
-        "public": averaged(public(data, pairs)),
-    }
-    if output:
-        write_sections(output, about, found)
-    return found
-
-
 def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     return json.loads(table.to_json(orient="records"))
 
 
-def drawings(found: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    """Give what draws judgments by documents, made-up and public."""
+def draw(found: Sections, path: Path) -> None:
+    """Draw judgments by documents, made-up and public."""
     made, data = pd.DataFrame(found["made-up"]), pd.DataFrame(found["public"])
     data = data[(data["answers"] == "forced") & (data["over"] == "query")]
     made = pd.concat([made[made["design"] == design] for design in DRAWN])
     by = "documents", "judgments", "design"
-    return {
+    panels = {
         "made-up": partial(plots.lines, made, *by),
         "Deep Learning 2021, forced answers": partial(plots.lines, data, *by),
     }
+    canvas.save(canvas.grid(panels, columns=1), path)
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@study(lambda found: map(shown, found.values()), draw=draw)
 @data_option
 @click.option("--queries", type=int, default=100, show_default=True)
 @click.option("--pairs", type=int, default=12, show_default=True)
-@file_options
-@click.option("--figure", type=Path, metavar="FILE.svg", help="Draw the curves there.")
-def main(
-    data: Path,
-    queries: int,
-    pairs: int,
-    output: Path | None,
-    made: Path | None,
-    figure: Path | None,
-) -> None:
+def main(data: Path, queries: int, pairs: int) -> Sections:
     """Count the answers that designs of asking take."""
-    if made:
-        found = json.loads(made.read_text())
-    else:
-        found = studied(data, queries, pairs, output)
-    for section in SECTIONS:
-        click.echo(shown(found[section]))
-    if figure:
-        canvas.save(canvas.grid(drawings(found), columns=1), figure)
+    made = pgcjax.ask.simulate(documents=SIZES, queries=queries)
+    noisy = pgcjax.ask.simulate(documents=15, queries=queries, error=0.1, bias=0.1)
+    return {
+        "made-up": _rows(made.table),
+        "noisy": _rows(noisy.table),
+        "public": averaged(public(data, pairs)),
+    }
 
 
 if __name__ == "__main__":

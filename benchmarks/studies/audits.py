@@ -3,12 +3,10 @@
 `python -m benchmarks.studies.audits` is the study behind tables of
 docs/judging-evidence.md. Judges of whom all is known answer; counted is how often 95 %
 intervals hold the truth, and how often a judge is said to do what the judge does not.
-`before` is what was printed before the present methods. Equal calls, equal files.
+Equal calls, equal files.
 """
 
-import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import click
@@ -17,12 +15,10 @@ import pandas as pd
 from scipy import stats
 
 import pgcjax
-from benchmarks.harness import facts, write_sections
 from benchmarks.studies.calibration import COVER, random_of
-from benchmarks.studies.options import file_options
+from benchmarks.studies.commands import Sections, study
 from pgcjax.judging.audit import ALL, audit, length_odds
-from pgcjax.judging.intervals import place_odds, wilson
-from pgcjax.judging.logistic import fit_votes
+from pgcjax.judging.intervals import place_odds
 from pgcjax.stats.rectified import random_share
 
 SPREADS = (0.75, 1.5, 2.5, 5.0)
@@ -121,17 +117,14 @@ def _cycles(trials: int) -> Iterator[Row]:
     for queries, documents in ((1, 12), (5, 8), (40, 7)):
         for sd in (0.75, 1.5, 3.0):
             random = random_of(f"cycles {queries} {sd}", 0)
-            held, before, said = [], [], []
+            held, said = [], []
             truth = usual_cycles(sd)
             for _ in range(trials):
                 row = finding(answers(random, queries, documents, sd), "cycles")
                 held.append(row["low"] <= truth <= row["high"])
-                low, high = wilson(row["estimate"] * row["count"], row["count"])
-                before.append(low <= truth <= high)
                 said.append(not row["verdict"].startswith("as "))
             name = f"{queries} × {documents}"
-            more = {"sd": sd, "before": round(np.mean(before), 4)}
-            yield counted(name, held, **more, accused=round(np.mean(said), 4))
+            yield counted(name, held, sd=sd, accused=round(np.mean(said), 4))
     for name, make in (("habits", _habits), ("no doubt", _no_doubt)):
         random, said = random_of(f"cycles {name}", 0), []
         for _ in range(trials):
@@ -174,7 +167,7 @@ def _place(trials: int) -> Iterator[Row]:
         for first in (0.0, 0.4):
             for documents in (8, 16):
                 random = random_of(f"place {name} {first} {documents}", 0)
-                held, before, said = [], [], []
+                held, said = [], []
                 how = {"first": first, "both": True, "better_first": better_first}
                 for _ in range(trials):
                     table = answers(random, 1, documents, 2.0, **how)
@@ -184,25 +177,13 @@ def _place(trials: int) -> Iterator[Row]:
                     _, low, high, _ = place_odds(pair, low_first, sign)
                     held.append(low <= np.exp(first) <= high)
                     said.append(low > 1 or high < 1)
-                    one = table.iloc[: len(table) // 2]
-                    before.append(_accused(one))
-                accused = {"accused": np.mean(said), "before": np.mean(before)}
-                accused = {k: round(float(v), 4) for k, v in accused.items()}
-                more = {"documents": documents, "log odds": first, **accused}
-                yield counted(name, held, **more)
-
-
-def _accused(table: pd.DataFrame) -> bool:
-    """Say whether votes in one order differ from a coin's, which was the verdict."""
-    x = np.where(table["first"] == table["doc_id"], 1.0, -1.0)
-    y = (table["preference"] > 0).to_numpy(float)
-    fit = fit_votes(x[:, None], y, np.arange(len(y)))
-    return bool(fit.converged and abs(fit.beta[0]) > 1.96 * fit.error[0])
+                more = {"documents": documents, "log odds": first}
+                yield counted(name, held, **more, accused=round(np.mean(said), 4))
 
 
 def _length(trials: int) -> Iterator[Row]:
     for queries, documents in ((1, 20), (3, 12), (9, 5), (10, 7), (40, 7)):
-        random, held, before = random_of(f"length {queries}", 0), [], []
+        random, held = random_of(f"length {queries}", 0), []
         for _ in range(trials):
             table = answers(random, queries, documents, 1.5)
             names = ("query_id", *_DOCS)
@@ -214,11 +195,7 @@ def _length(trials: int) -> Iterator[Row]:
             of |= {"sign": sign, "longer": x, "first": np.nan}
             row = length_odds(pd.DataFrame(of))
             held.append(row.low <= 1 <= row.high)
-            fit = fit_votes(x[:, None], (sign > 0) * 1.0, np.arange(len(x)))
-            before.append(abs(fit.beta[0]) <= 1.96 * fit.error[0])
-        yield counted(
-            f"{queries} × {documents}", held, before=round(np.mean(before), 4)
-        )
+        yield counted(f"{queries} × {documents}", held)
 
 
 def _shares(trials: int) -> Iterator[Row]:
@@ -227,7 +204,6 @@ def _shares(trials: int) -> Iterator[Row]:
         random = random_of(f"shares {judges}", 0)
         names = ("swap", "repeats", "ties")
         held: dict[str, list[bool]] = {name: [] for name in names}
-        before: dict[str, list[bool]] = {name: [] for name in names}
         strength = random.normal(0, 1.5, (4, 8))
         lead = np.array([s[a] - s[b] for s in strength for a, b in _pairs(8)])
         for _ in range(trials):
@@ -243,11 +219,8 @@ def _shares(trials: int) -> Iterator[Row]:
             for name in names:
                 row = found.loc[name]
                 held[name].append(row["low"] <= truth[name] <= row["high"])
-                low, high = wilson(row["estimate"] * row["count"], row["count"])
-                before[name].append(low <= truth[name] <= high)
         for name in names:
-            more = {"judges": judges, "before": round(np.mean(before[name]), 4)}
-            yield counted(name, held[name], **more)
+            yield counted(name, held[name], judges=judges)
 
 
 def _pairs(n: int) -> list[tuple[int, int]]:
@@ -295,7 +268,7 @@ def _agreement(trials: int) -> Iterator[Row]:
             said = np.array([0.45, 0.1, 0.45])
             table = noise * said[:, None] * said + (1 - noise) * np.diag(said)
             truth = (np.trace(table) - (said**2).sum()) / (1 - (said**2).sum())
-            held, before = [], []
+            held = []
             for _ in range(trials):
                 cell = random.choice(9, pairs, p=table.ravel())
                 both = np.stack(np.divmod(cell, 3), 1)
@@ -306,12 +279,7 @@ def _agreement(trials: int) -> Iterator[Row]:
                 found = audit(frame).table
                 own = found[(found["judge"] == "j") & (found["of"] == "k")].iloc[0]
                 held.append(own["low"] <= truth <= own["high"])
-                agreed = float((both[:, 0] == both[:, 1]).mean())
-                chance = (agreed - own["estimate"]) / max(1 - own["estimate"], 1e-9)
-                half = 1.96 * np.sqrt(agreed * (1 - agreed) / pairs) / (1 - chance)
-                before.append(abs(own["estimate"] - truth) <= half)
-            more = {"pairs": pairs, "kappa": round(float(truth), 3)}
-            yield counted("kappa", held, **more, before=round(np.mean(before), 4))
+            yield counted("kappa", held, pairs=pairs, kappa=round(float(truth), 3))
 
 
 def world(
@@ -439,28 +407,16 @@ def tables(found: dict[str, list[Row]]) -> Iterator[str]:
         yield ""
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@file_options
+@study(tables)
 @click.option("--trials", type=int, default=100, show_default=True)
 @click.option("--only", multiple=True, help="Sections; all by default.")
-def main(
-    output: Path | None, made: Path | None, trials: int, only: tuple[str, ...]
-) -> None:
+def main(trials: int, only: tuple[str, ...]) -> Sections:
     """Ask judges of whom all is known, and count the intervals that hold the truth."""
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text()))))
-        return
-    about = facts(
-        ["python", "-m", "benchmarks.studies.audits", "--trials", str(trials)]
-    )
-    found = {}
-    for name, section in sections(trials).items():
-        if not only or name in only:
-            found[name] = list(section())
-            click.echo("\n".join(tables({name: found[name]})))
-    if output:
-        write_sections(output, about, found)
-        click.echo(f"wrote {output}", err=True)
+    return {
+        name: list(section())
+        for name, section in sections(trials).items()
+        if not only or name in only
+    }
 
 
 if __name__ == "__main__":

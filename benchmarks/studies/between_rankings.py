@@ -8,7 +8,6 @@ preference turns round from one half to the other, and the share that a t-test t
 apart in the first half. Equal calls, equal files.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,7 @@ import pandas as pd
 from scipy import stats
 
 import pgcjax
-from benchmarks.harness import facts, write_sections
-from benchmarks.studies.calibration import data
+from benchmarks.studies.commands import Sections, data_option, study
 from pgcjax.reporting import canvas, plots
 from pgcjax.stats.correlation import correlation
 
@@ -176,33 +174,12 @@ def figure(found: dict[str, Any], path: Path) -> None:
     canvas.save(canvas.grid(draw, height=1.7), path)
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("-o", "--output", type=Path, metavar="FILE.json", help="Write it.")
-@click.option("--data", "folder", type=Path, help="Public collections.")
-@click.option("--tables", "made", type=Path, metavar="FILE.json", help="Print it.")
-@click.option("--figure", "drawn", type=Path, metavar="FILE.svg", help="Of --tables.")
+@study(tables, draw=figure)
+@data_option
 @click.option("--trials", type=int, default=500, show_default=True)
-def main(
-    output: Path | None,
-    folder: Path | None,
-    made: Path | None,
-    drawn: Path | None,
-    trials: int,
-) -> None:
+def main(data: Path, trials: int) -> Sections:
     """Compare runs by preferences between rankings, and draw halves of the topics."""
-    if made:
-        found = json.loads(made.read_text())
-        click.echo("\n".join(tables(found)))
-        if drawn:
-            figure(found, drawn)
-        return
-    module = "benchmarks.studies.between_rankings"
-    about = facts(["python", "-m", module, "--trials", str(trials)])
-    found = rows(folder or data().parent, trials)
-    click.echo("\n".join(tables(found)))
-    if output:
-        write_sections(output, about, found)
-        click.echo(f"wrote {output}", err=True)
+    return rows(data, trials)
 
 
 if __name__ == "__main__":

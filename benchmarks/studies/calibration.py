@@ -9,9 +9,6 @@ difference (`power`), and what they say of the matrices themselves (`matrices`).
 trial has its own random numbers, by section and number: equal calls, equal files.
 """
 
-import json
-import os
-import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,8 +22,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.harness import ROOT, facts, write_sections
-from benchmarks.studies.options import file_options
+from benchmarks.studies.commands import Sections, matrices_option, study
 from pgcjax.stats import discrimination, procedures, tests
 
 ALPHAS = (0.05, 0.01)
@@ -69,23 +65,6 @@ class Size:
 
 FULL = Size(10_000, 1500, (10, 30), tuple(COLLECTIONS))
 QUICK = Size(500, 60, (5,), ("web2013",))
-
-
-def study(folder: Path, size: Size) -> dict[str, list[dict[str, Any]]]:
-    """Make all sections: lists of rows, by name."""
-    sections = {
-        "nulls": nulls(folder, size),
-        "families": families(folder, size),
-        "power": power(folder, size),
-        "family_power": family_power(folder, size),
-        "matrices": matrices(folder, size),
-    }
-    found = {}
-    for name, rows in sections.items():
-        start = time.perf_counter()
-        found[name] = list(rows)
-        click.echo(f"{name}: {time.perf_counter() - start:.1f} s", err=True)
-    return found
 
 
 def nulls(folder: Path, size: Size) -> Iterator[dict[str, Any]]:
@@ -303,8 +282,13 @@ def _sources(folder: Path, measure: str) -> list[np.ndarray]:
     paths = sorted(folder.glob(f"{SOURCES[measure]}.csv.gz"))
     if not paths:
         raise click.UsageError(f"no {folder}/{SOURCES[measure]}.csv.gz; see --data")
-    frames = [_frame(path).drop(columns="topic") for path in paths]
-    return [np.ascontiguousarray(f.to_numpy(np.float64).T) for f in frames]
+    return [read_matrix(path) for path in paths]
+
+
+def read_matrix(path: Path) -> np.ndarray:
+    """Read scores of a measure: [runs, topics]."""
+    frame = pd.read_csv(path).drop(columns="topic", errors="ignore")
+    return np.ascontiguousarray(frame.to_numpy(np.float64).T)
 
 
 def _frame(path: Path) -> pd.DataFrame:
@@ -377,31 +361,14 @@ def _pooled(rows: list[dict]) -> str:
     return f"{100 * count / sum(row['pairs'] for row in rows):.1f}"
 
 
-def data() -> Path:
-    """Tell where the public score matrices are looked for."""
-    shared = Path(os.environ.get("PGCJAX_SHARED", ROOT.parent / "shared"))
-    return shared / "data" / "score-matrices"
-
-
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@file_options
-@click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
+@study(tables, interval=COVER)
+@matrices_option
 @click.option("--quick", is_flag=True, help="Few trials: to see that it runs.")
-def main(output: Path | None, folder: Path, made: Path | None, quick: bool) -> None:
+def main(folder: Path, quick: bool) -> Sections:
     """Simulate equal and different runs from real scores, and test them."""
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text()))))
-        return
-    command = ["python", "-m", "benchmarks.studies.calibration"]
-    about = facts(command + ["--quick"] * quick)
-    found = study(folder, QUICK if quick else FULL)
-    for name in ("nulls", "families"):
-        for where in ("below", "within", "above"):
-            count = sum(row["where"] == where for row in found[name])
-            click.echo(f"{name}: {count} of {len(found[name])} {where} chance")
-    if output:
-        write_sections(output, {**about, "interval": COVER}, found)
-        click.echo(f"wrote {output}")
+    size = QUICK if quick else FULL
+    sections = (nulls, families, power, family_power, matrices)
+    return {make.__name__: list(make(folder, size)) for make in sections}
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ false. The rule was chosen on every second run (the first half), and is confirme
 others.
 """
 
-import sys
 from pathlib import Path
 
 import click
@@ -20,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 import pgcjax
-from benchmarks.harness import Report, facts
-from benchmarks.studies.calibration import data
+from benchmarks.harness import Report
+from benchmarks.studies.commands import DATA, reported
 from pgcjax.judging.models import strengths
 from pgcjax.stats.circularity import above_line
 
@@ -125,23 +124,14 @@ def planted_scores(folder: Path) -> np.ndarray:
     return np.array([[side.loc[order].to_numpy() for side in pair] for pair in pairs])
 
 
-@click.command()
+@reported
 @click.option("--draws", default=20, show_default=True, help="Of queries, drawn again.")
 @click.option("--named", default=2000, show_default=True, help="Families of runs.")
 @click.option("--seed", default=0, show_default=True)
-@click.option("--scores", type=click.Path(path_type=Path), help="Kept here, as .npy.")
-@click.option("-o", "--output", type=click.Path(path_type=Path))
-def main(
-    draws: int, named: int, seed: int, scores: Path | None, output: Path | None
-) -> None:
+def main(report: Report, draws: int, named: int, seed: int) -> None:
     """Plant runs among those of dl21."""
-    report, rng = Report(), np.random.default_rng(seed)
-    if scores and scores.exists():
-        by_weight = np.load(scores)
-    else:
-        by_weight = planted_scores(data().parent / "dl21")
-        if scores:
-            np.save(scores, by_weight)
+    rng = np.random.default_rng(seed)
+    by_weight = planted_scores(DATA / "dl21")
     columns = ["planted lift", "first half, %", "second half, %", "all, %"]
     columns += ["queries drawn again, %", "runs"]
     rows = [found(by_weight, lift, draws, rng) for lift in LIFTS]
@@ -150,9 +140,6 @@ def main(
     columns = ["named", "all honest: any accused, %", "one lifted: found, %"]
     columns += ["all lifted: found, %", "families"]
     report.table(f"Runs of dl21 named together, lifted by {TOGETHER:g}", columns, rows)
-    if output:
-        command = ["python", "-m", "benchmarks.studies.circular", *sys.argv[1:]]
-        report.save(output, facts(command))
 
 
 if __name__ == "__main__":

@@ -6,9 +6,7 @@ first judge's own: counted is how often the 95 % interval of its advantage holds
 planted one.
 """
 
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import click
@@ -17,7 +15,8 @@ import pandas as pd
 from scipy import stats
 
 import pgcjax
-from benchmarks.harness import Report, facts
+from benchmarks.harness import Report
+from benchmarks.studies.commands import reported
 from pgcjax.judging.bradley_terry import ComparedVotes, fit_strengths
 from pgcjax.judging.covariates import Covariates
 from pgcjax.judging.swayed import Swayed
@@ -113,23 +112,18 @@ def timed(votes: int, covariates: int, systems: int = 100) -> list[Any]:
     return [votes, covariates, systems, *shown]
 
 
-@click.command()
+@reported
 @click.option("--worlds", default=500, show_default=True)
 @click.option("--votes", default=10**6, show_default=True)
 @click.option("--seed", default=0, show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path))
-def main(worlds: int, votes: int, seed: int, output: Path | None) -> None:
+def main(report: Report, worlds: int, votes: int, seed: int) -> None:
     """Time fits, and simulate judges who compete."""
-    report = Report()
     of = ["votes", "covariates", "systems", "fit, best of 3", "of a CPU"]
     of += ["from a table, raw fit included", "largest |z|"]
     report.table("Bradley-Terry with covariates", of, [timed(votes, 10)])
     rows = [case(worlds, seed, *of) for of in CASES]
     title = f"95 % intervals of own answers' advantage, {worlds} made-up arenas each"
     report.table(title, [*COLUMNS, *FOUND], rows)
-    if output:
-        command = ["python", "-m", "benchmarks.studies.covariates", *sys.argv[1:]]
-        report.save(output, facts(command))
 
 
 if __name__ == "__main__":

@@ -7,8 +7,7 @@ replacement, an interval is made of the differences of each draw, and those that
 the truth are counted. Random numbers are as in `calibration`: equal calls, equal files.
 """
 
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,25 +16,22 @@ import click
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from benchmarks.harness import facts, write_sections
 from benchmarks.studies.calibration import (
     ALPHAS,
     CHUNK,
     COVER,
     SOURCES,
-    data,
     equal_means,
     random_of,
     share,
     some_matrix,
     table_of,
 )
+from benchmarks.studies.commands import Sections, matrices_option, study
 from pgcjax.stats import intervals, resample, tests
 
 TOPICS = (10, 30, 50, 100)
 RESAMPLES = 1000
-Rows = Callable[[Path, int], Iterable[dict[str, Any]]]
-Tables = Callable[[dict[str, Any]], Iterable[str]]
 
 
 def rows(folder: Path, trials: int) -> Iterator[dict[str, Any]]:
@@ -102,40 +98,12 @@ def held_of(of_cell: list[dict]) -> str:
     return " / ".join(held)
 
 
-def command(name: str, rows: Rows, tables: Tables, trials: int) -> click.Command:
-    """Make the command line of a study of intervals.
-
-    Args:
-        name: of its module; `_` are blanks in the name of its section.
-        rows: counts, of a folder of score matrices and a number of trials.
-        tables: prints what was counted.
-        trials: by default.
-    """
-
-    @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-    @click.option("-o", "--output", type=Path, metavar="FILE.json", help="Write it.")
-    @click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
-    @click.option(
-        "--tables", "made", type=Path, metavar="FILE.json", help="Print such a file."
-    )
-    @click.option("--trials", "count", type=int, default=trials, show_default=True)
-    def main(output: Path | None, folder: Path, made: Path | None, count: int) -> None:
-        """Draw topics of real runs, and count the intervals that hold the truth."""
-        if made:
-            click.echo("\n".join(tables(json.loads(made.read_text()))))
-            return
-        module = f"benchmarks.studies.{name}"
-        about = facts(["python", "-m", module, "--trials", str(count)])
-        found = {name.replace("_", " "): list(rows(folder, count))}
-        click.echo("\n".join(tables(found)))
-        if output:
-            write_sections(output, {**about, "interval": COVER}, found)
-            click.echo(f"wrote {output}", err=True)
-
-    return main
-
-
-main = command("coverage", rows, tables, 10_000)
+@study(tables, interval=COVER)
+@matrices_option
+@click.option("--trials", type=int, default=10_000, show_default=True)
+def main(folder: Path, trials: int) -> Sections:
+    """Draw topics of real runs, and count the intervals that hold the truth."""
+    return {"coverage": list(rows(folder, trials))}
 
 
 if __name__ == "__main__":

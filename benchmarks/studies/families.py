@@ -13,10 +13,8 @@ it hold, and how wide ranges of ranks are. Every family has its own random numbe
 equal calls, equal files.
 """
 
-import json
-import time
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,9 +23,8 @@ import click
 import numpy as np
 import pandas as pd
 
-from benchmarks.harness import facts, write_sections
-from benchmarks.studies.calibration import COVER, data, random_of, share
-from benchmarks.studies.options import file_options
+from benchmarks.studies.calibration import COVER, random_of, read_matrix, share
+from benchmarks.studies.commands import Part, matrices_option, study
 from pgcjax.judging.rank_ranges import places
 from pgcjax.stats import procedures, tests
 
@@ -188,8 +185,7 @@ def matrices(folder: Path, measure: str) -> list[np.ndarray]:
     found = _of_preferences(folder.parent) if measure == "PGC" else []
     for pattern in SOURCES[measure]:
         for path in sorted(folder.glob(f"{pattern}.csv.gz")):
-            frame = pd.read_csv(path)
-            found.append(frame.drop(columns="topic", errors="ignore").to_numpy(float).T)
+            found.append(read_matrix(path))
     if not found:
         raise click.UsageError(f"no matrices of {measure} in {folder}; see --data")
     return [np.unique(x, axis=0) for x in found]
@@ -333,34 +329,17 @@ def _span(rows: list[dict[str, Any]]) -> str:
     return text + (f" ({above} of {len(rows)}↑)" if above else "")
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@file_options
-@click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
+@study(tables, resume=True, interval=COVER, resamples=B)
+@matrices_option
 @click.option("--families", type=int, default=250, show_default=True, help="A cell.")
-def main(output: Path | None, folder: Path, made: Path | None, families: int) -> None:
+def main(folder: Path, families: int) -> Iterator[Part]:
     """Draw families of runs from public scores, test them, and count what is wrong.
 
     A file of -o that is there already is gone on with.
     """
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text()))))
-        return
-    command = ["python", "-m", "benchmarks.studies.families"]
-    about = facts([*command, "--families", str(families)])
-    about |= {"interval": COVER, "resamples": B}
-    found: dict[str, list[dict[str, Any]]] = {"real": [], "levels": []}
-    if output and output.exists():  # go on
-        found = {name: json.loads(output.read_text())[name] for name in found}
     for cell in [*real_cells(), *cells()]:
-        start = time.perf_counter()
         section, make = ("levels", levels) if cell.null in NULLS else ("real", real)
-        if any(_of(cell).items() <= row.items() for row in found[section]):
-            continue
-        found[section] += make(folder, cell, families)
-        click.echo(f"{cell}: {time.perf_counter() - start:.1f} s", err=True)
-        if output:
-            write_sections(output, about, found)
-    click.echo("\n".join(tables(found)))
+        yield section, _of(cell), partial(make, folder, cell, families)
 
 
 if __name__ == "__main__":

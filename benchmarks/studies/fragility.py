@@ -7,15 +7,14 @@ ranks single judgments by effect and changes the first ones together. It prints 
 distribution of upper / lower bound, and seconds a pair (of one core, without waiting).
 """
 
-import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 import click
 import numpy as np
 
-from benchmarks.harness import Report, facts
+from benchmarks.harness import Report
+from benchmarks.studies.commands import DATA, reported
 from pgcjax.engine.changed_scores import LOW, ChangedScores
 from pgcjax.engine.explainer import Explainer
 from pgcjax.engine.fragile import (
@@ -30,7 +29,7 @@ from pgcjax.engine.request import runs_of
 from pgcjax.io.runs import Options
 from pgcjax.judging.choices import CHANGES
 
-FOLDER = Path(__file__).resolve().parents[3] / "shared/data/dl21"
+FOLDER = DATA / "dl21"
 MOST = 200
 
 
@@ -69,7 +68,7 @@ def by_single_effects(queries: list[ChangedScores], asked: Asked) -> int | None:
     return None
 
 
-@click.command()
+@reported
 @click.option(
     "--pairs",
     default=62,
@@ -79,12 +78,8 @@ def by_single_effects(queries: list[ChangedScores], asked: Asked) -> int | None:
 @click.option("--change", default=CHANGES[0], type=click.Choice(CHANGES))
 @click.option("-m", "--measure", default="PGC", show_default=True)
 @click.option("--work", default=WORK, show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path))
-def main(
-    pairs: int, change: str, measure: str, work: float, output: Path | None
-) -> None:
+def main(report: Report, pairs: int, change: str, measure: str, work: float) -> None:
     """Bound the order of neighbours."""
-    report = Report()
     judgments = {"preferences": str(FOLDER / "judgments.txt.gz")}
     explainer = Explainer(judgments=judgments, measure=measure)
     explainer.read(runs_of(str(FOLDER / "runs"), "trec", Options()))
@@ -116,9 +111,6 @@ def main(
     report.say(
         f"seconds a pair: median {np.median(seconds):.2g}, largest {seconds.max():.2g}"
     )
-    if output:
-        command = ["python", "-m", "benchmarks.studies.fragility", *sys.argv[1:]]
-        report.save(output, facts(command))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ than 5 % of cases:
 Beside the gate stand the t test, and to pass whoever is "not significantly worse".
 """
 
-import sys
 from collections.abc import Iterator
 from functools import partial
 from itertools import product
@@ -22,8 +21,9 @@ import click
 import numpy as np
 from scipy import stats
 
-from benchmarks.harness import Report, facts
-from benchmarks.studies.calibration import data, random_of
+from benchmarks.harness import Report
+from benchmarks.studies.calibration import random_of
+from benchmarks.studies.commands import matrices_option, reported
 from benchmarks.studies.families import MAIN, matrices
 from pgcjax.stats import gates
 
@@ -187,13 +187,11 @@ def widest(rows: list[list]) -> Iterator[list]:
         ]
 
 
-@click.command()
-@click.option("--data", "folder", type=Path, default=data, show_default="found")
+@reported
+@matrices_option
 @click.option("--families", "trials", default=4000, show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path))
-def main(folder: Path, trials: int, output: Path | None) -> None:
+def main(report: Report, folder: Path, trials: int) -> None:
     """Simulate gates."""
-    report = Report()
     cells = list(errors(folder, trials, report))
     error = 100 * np.sqrt(ALPHA * (1 - ALPHA) / trials)
     shown, naive = ["holds", "fails", "holds by t"], "not sign. worse"
@@ -228,9 +226,6 @@ def main(folder: Path, trials: int, output: Path | None) -> None:
         ],
         list(needed(folder, trials)),
     )
-    if output:
-        command = ["python", "-m", "benchmarks.studies.gates", *sys.argv[1:]]
-        report.save(output, facts(command))
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 import pgcjax
-from benchmarks.harness import facts, write_sections
-from benchmarks.studies.public_collections import Public, collections, data_option
+from benchmarks.studies.commands import Sections, data_option, study
+from benchmarks.studies.public_collections import Public, collections
 from pgcjax.io.text_tables import markdown, text_table
 from pgcjax.reporting import canvas, plots
 
@@ -98,18 +98,12 @@ def shown(rows: list[dict[str, Any]]) -> str:
     return markdown(text_table(pd.DataFrame(rows)))
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@study(lambda found: map(shown, found.values()))
 @data_option
-@click.option("-o", "--output", type=Path, metavar="FILE.json", help="Write all there.")
 @click.option("--figure", type=Path, metavar="FILE.svg", help="Draw the means there.")
-def main(data: Path, output: Path | None, figure: Path | None) -> None:
+def main(data: Path, figure: Path | None) -> Sections:
     """Compare PGC with exact PGC on public judgments."""
-    about = facts(["python", "-m", "benchmarks.studies.greedy_exact"])
-    found: dict[str, list[dict[str, Any]]] = {
-        "judgments": [],
-        "scores": [],
-        "tests": [],
-    }
+    found: Sections = {"judgments": [], "scores": [], "tests": []}
     panels = {}
     for public in collections(data):
         found["judgments"].append(counted(public))
@@ -118,12 +112,9 @@ def main(data: Path, output: Path | None, figure: Path | None) -> None:
         found["tests"].append(decided(public.name, scores))
         panels[public.name] = partial(plots.scatter, scores, *MEASURES)
         click.echo(f"{public.name}: done", err=True)
-    for rows in found.values():
-        click.echo(shown(rows))
-    if output:
-        write_sections(output, about, found)
     if figure:
         canvas.save(canvas.grid(panels), figure)
+    return found
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ judgments and runs; equal calls, equal numbers.
 - votes: how many votes an ideal order agrees with that it was not made of.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -22,9 +21,8 @@ import numpy as np
 import pandas as pd
 
 import pgcjax
-from benchmarks.harness import facts, write_sections
-from benchmarks.studies.options import file_options
-from benchmarks.studies.public_collections import Public, collections, data_option
+from benchmarks.studies.commands import Sections, data_option, study
+from benchmarks.studies.public_collections import Public, collections
 from pgcjax.judging.choices import STRENGTHS
 from pgcjax.measures.ideals import ordered_graphs
 from pgcjax.reference.pgc import greedy_ideal
@@ -323,16 +321,11 @@ def _of_lead(row: Mapping[str, Any]) -> str:
     return f"**{shown}**" if low > 0 or high < 0 else shown
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@study(tables)
 @data_option
-@file_options
 @click.option("--splits", default=SPLITS, show_default=True, help="Of the votes.")
-def main(data: Path, output: Path | None, made: Path | None, splits: int) -> None:
+def main(data: Path, splits: int) -> Sections:
     """Compare the ideal rankings of PGC on public judgments."""
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text()))))
-        return
-    about = facts(["python", "-m", "benchmarks.studies.ideals"])
     every = {public.name: public for public in collections(data)}
     people = every[PEOPLE]
     names = "orders", "least", "people", "halves", "votes"
@@ -347,10 +340,7 @@ def main(data: Path, output: Path | None, made: Path | None, splits: int) -> Non
         found["votes"] += votes(public, people if name == MODEL else None, splits)
         if name != MODEL:  # of a model, hardly an exact order is proven
             found["halves"] += halves(public, IDEALS, splits)
-    click.echo("\n".join(tables(found)))
-    if output:
-        write_sections(output, about, found)
-        click.echo(f"wrote {output}", err=True)
+    return found
 
 
 if __name__ == "__main__":

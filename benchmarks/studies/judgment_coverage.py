@@ -9,10 +9,8 @@ again, it is the mean over the queries of all trials: runs at the same place of 
 order are of the same quality in each. Equal calls, equal files.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import click
@@ -20,8 +18,7 @@ import numpy as np
 import pandas as pd
 
 import pgcjax
-from benchmarks.harness import facts, write_sections
-from benchmarks.studies.options import file_options
+from benchmarks.studies.commands import Sections, study
 from pgcjax.datasets.settings import CollectionSettings
 from pgcjax.datasets.simulator import Collection, simulate
 
@@ -171,23 +168,12 @@ def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
         yield ""
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@file_options
+@study(tables)
 @click.option("--trials", type=int, default=40, show_default=True)
 @click.option("--replicates", type=int, default=400, show_default=True)
-def main(output: Path | None, made: Path | None, trials: int, replicates: int) -> None:
+def main(trials: int, replicates: int) -> Sections:
     """Simulate collections, and count the intervals that hold the truth."""
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text()))))
-        return
-    command = ["python", "-m", "benchmarks.studies.judgment_coverage"]
-    command += ["--trials", str(trials), "--replicates", str(replicates)]
-    about = facts(command)
-    found = {"coverage": list(rows(trials, replicates))}
-    click.echo("\n".join(tables(found)))
-    if output:
-        write_sections(output, about, found)
-        click.echo(f"wrote {output}", err=True)
+    return {"coverage": list(rows(trials, replicates))}
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ runs by the judgments of a replicate, and testing them again.
 """
 
 import json
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,9 @@ import numpy as np
 import pandas as pd
 
 import pgcjax
-from benchmarks.harness import facts, write_sections
+from benchmarks.studies.commands import Sections, data_option, study
 from benchmarks.studies.greedy_exact import ALPHA, TEST, shown
-from benchmarks.studies.options import file_options
-from benchmarks.studies.public_collections import Public, collections, data_option
+from benchmarks.studies.public_collections import Public, collections
 from pgcjax.reporting import canvas, plots
 
 SECTIONS = ("widths", "single", "claims", "enough")
@@ -119,39 +119,31 @@ def _tested(scores: pgcjax.Scores) -> pd.DataFrame:
     return pgcjax.compare(scores, measure="PGC", test=TEST, alpha=ALPHA).table
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+def lines(found: Sections) -> Iterator[str]:
+    """Make the tables of all sections."""
+    return (shown(found[section]) for section in SECTIONS)
+
+
+def draw(found: Sections, path: Path) -> None:
+    """Draw the curve of each collection."""
+    panels = {}
+    for name, curve in pd.DataFrame(found["enough"]).groupby(
+        "judgments of", sort=False
+    ):
+        stable = pgcjax.judgments.Stability(
+            curve.assign(measure=""), enough=pd.DataFrame()
+        )
+        panels[str(name)] = partial(plots.stability, stable)
+    canvas.save(canvas.grid(panels), path)
+
+
+@study(lines, draw=draw)
 @data_option
 @click.option("--replicates", type=int, default=1000, show_default=True)
 @click.option("--redone", type=int, default=20, show_default=True)
-@file_options
-@click.option("--figure", type=Path, metavar="FILE.svg", help="Draw the curves there.")
-def main(
-    data: Path,
-    replicates: int,
-    redone: int,
-    output: Path | None,
-    made: Path | None,
-    figure: Path | None,
-) -> None:
+def main(data: Path, replicates: int, redone: int) -> Sections:
     """Draw the judgments of public collections again, and fewer of them."""
-    if made:
-        found = json.loads(made.read_text())
-    else:
-        found = studied(data, replicates, redone, output)
-    for section in SECTIONS:
-        click.echo(shown(found[section]))
-    if figure:
-        canvas.save(canvas.grid(drawings(found["enough"])), figure)
-
-
-def studied(
-    data: Path, replicates: int, redone: int, output: Path | None
-) -> dict[str, list[dict[str, Any]]]:
-    """Make all tables, and write them if a file is named."""
-    command = ["python", "-m", "benchmarks.studies.judgment_noise"]
-    command += ["--replicates", str(replicates), "--redone", str(redone)]
-    about = facts(command)
-    found: dict[str, list[dict[str, Any]]] = {section: [] for section in SECTIONS}
+    found: Sections = {section: [] for section in SECTIONS}
     for public in collections(data):
         scores = drawn(public, replicates)
         found["widths"] += widths(public.name, scores)
@@ -162,20 +154,7 @@ def studied(
         curve = curve.rename(columns={"measure": "judgments of"})
         found["enough"] += json.loads(curve.to_json(orient="records"))
         click.echo(f"{public.name}: done", err=True)
-    if output:
-        write_sections(output, about, found)
     return found
-
-
-def drawings(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Give what draws the curve of each collection."""
-    panels = {}
-    for name, curve in pd.DataFrame(rows).groupby("judgments of", sort=False):
-        stable = pgcjax.judgments.Stability(
-            curve.assign(measure=""), enough=pd.DataFrame()
-        )
-        panels[str(name)] = partial(plots.stability, stable)
-    return panels
 
 
 if __name__ == "__main__":

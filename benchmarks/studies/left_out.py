@@ -5,17 +5,12 @@ docs/judging-evidence.md: each run of public collections is left out of the pool
 scored by what the others brought. Equal calls, equal numbers.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
-
 import pgcjax
-from benchmarks.harness import facts, write_sections
-from benchmarks.studies.calibration import data
-from benchmarks.studies.options import file_options
+from benchmarks.studies.commands import Sections, data_option, study
 
 DEPTHS = (5, 10, 20)
 COLLECTIONS = {
@@ -89,26 +84,11 @@ def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     yield ""
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@file_options
-@click.option(
-    "--data",
-    "folder",
-    type=Path,
-    default=lambda: data().parent,
-    help="Public collections: DIR/dl21, DIR/cast2019.",
-)
-def main(output: Path | None, folder: Path, made: Path | None) -> None:
+@study(tables)
+@data_option
+def main(data: Path) -> Sections:
     """Leave each run out of the pool, and score all runs without what it brought."""
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text()))))
-        return
-    about = facts(["python", "-m", "benchmarks.studies.left_out"])
-    found = {"left out": list(rows(folder))}
-    click.echo("\n".join(tables(found)))
-    if output:
-        write_sections(output, about, found)
-        click.echo(f"wrote {output}", err=True)
+    return {"left out": list(rows(data))}
 
 
 if __name__ == "__main__":

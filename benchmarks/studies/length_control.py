@@ -8,23 +8,20 @@ rate is that of equal lengths. What the published program does besides is added 
 step, as it is documented there: nothing is fitted to the published rates.
 """
 
-import sys
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 import pandas as pd
 from scipy import stats
 from scipy.special import expit
 
 import pgcjax
-from benchmarks.harness import Report, facts
+from benchmarks.harness import Report
+from benchmarks.studies.commands import data_option, reported
 from pgcjax.judging.bradley_terry import ComparedVotes, fit_strengths
 from pgcjax.judging.covariates import Covariates
 from pgcjax.judging.logistic import fit_votes
-
-DATA = Path(__file__).parents[3] / "shared/data/alpaca_eval"
 
 GAMED = -1.61
 """Length terms of the two runs of the baseline that were told to be short, or long:
@@ -146,13 +143,11 @@ def moved(published: pd.Series, table: pd.DataFrame, raw: pd.Series) -> list[lis
     return [*rows, [f"Spearman's rho of all shifts with length: {rho:.2f}", "", "", ""]]
 
 
-@click.command()
-@click.option("--data", type=click.Path(path_type=Path, exists=True), default=DATA)
-@click.option("-o", "--output", type=click.Path(path_type=Path))
-def main(data: Path, output: Path | None) -> None:
+@reported
+@data_option
+def main(report: Report, data: Path) -> None:
     """Compare orders of models with AlpacaEval's length-controlled one."""
-    report = Report()
-    table, board = read(data)
+    table, board = read(data / "alpaca_eval")
     published = board["length_controlled_winrate"].drop("gpt4_1106_preview")
     difficulty = difficulties(table)
     by_id = difficulty[table["instruction"]]
@@ -180,9 +175,6 @@ def main(data: Path, output: Path | None) -> None:
     report.say(f"models of fewer instructions: {missing.to_dict()}")
     rows = moved(published, table, raw.reindex(published.index))
     report.table("moved most", ["model", "rank by wins", "controlled", "length"], rows)
-    if output:
-        command = ["python", "-m", "benchmarks.studies.length_control", *sys.argv[1:]]
-        report.save(output, facts(command))
 
 
 if __name__ == "__main__":

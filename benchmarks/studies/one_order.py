@@ -10,18 +10,16 @@ queries, `sd of mean` the standard deviation of a run's mean over draws, and the
 column its largest share of that.
 """
 
-import sys
-from pathlib import Path
-
 import click
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 import pgcjax
-from benchmarks.harness import Report, facts
+from benchmarks.harness import Report
+from benchmarks.studies.commands import DATA, reported
 
-DATA = Path(__file__).parents[3] / "shared/data/dl21"
+FOLDER = DATA / "dl21"
 COLUMNS = ["asked", "calls", "tau: all", "least", "people", "half-width"]
 COLUMNS += ["sd of mean", "sd / half-width"]
 
@@ -30,7 +28,7 @@ def votes() -> pd.DataFrame:
     """Read the answers, of each pair both orders."""
     columns, answers = "judge=round", "a=1|Passage 1,b=2,none=*"
     with pgcjax.files.reading(columns=columns, answers=answers):
-        table = pgcjax.files.read_preferences(DATA / "both-orders/gpt4o.tsv.gz")
+        table = pgcjax.files.read_preferences(FOLDER / "both-orders/gpt4o.tsv.gz")
     ids = table[["doc_id", "other_doc_id"]]
     key = [table["query_id"], ids.min(axis=1), ids.max(axis=1)]
     return table.assign(pair=table.groupby(key).ngroup())
@@ -56,16 +54,15 @@ def scores(runs: pd.DataFrame, preferences: pd.DataFrame) -> pd.DataFrame:
     return table.pivot(index="run_id", columns="query_id", values="value")
 
 
-@click.command()
+@reported
 @click.option("--draws", default=40, show_default=True)
 @click.option("--seed", default=0, show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path))
-def main(draws: int, seed: int, output: Path | None) -> None:
+def main(report: Report, draws: int, seed: int) -> None:
     """Compare the order of runs by one order of each pair with that by both."""
-    report, table = Report(), votes()
-    runs = pgcjax.files.read_runs(DATA / "runs").table
+    table = votes()
+    runs = pgcjax.files.read_runs(FOLDER / "runs").table
     runs = runs[runs["query_id"].isin(table["query_id"])]
-    human = pgcjax.files.read_preferences(DATA / "judgments.txt.gz")
+    human = pgcjax.files.read_preferences(FOLDER / "judgments.txt.gz")
     human = human[human["query_id"].isin(table["query_id"])]
     people = scores(runs, human).mean(axis=1)
     full = scores(runs, table).mean(axis=1)
@@ -93,9 +90,6 @@ def main(draws: int, seed: int, output: Path | None) -> None:
         rows.append([design, f"{np.mean(calls):.0f}", *shown, f"{share:.2f}"])
     title = f"{len(full)} runs on {table['query_id'].nunique()} queries, {draws} draws"
     report.table(title, COLUMNS, rows)
-    if output:
-        command = ["python", "-m", "benchmarks.studies.one_order", *sys.argv[1:]]
-        report.save(output, facts(command))
 
 
 if __name__ == "__main__":

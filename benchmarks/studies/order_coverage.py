@@ -11,11 +11,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
-import pandas as pd
 
-from benchmarks.studies.calibration import random_of, share, table_of
-from benchmarks.studies.coverage import command, held_of
+from benchmarks.studies.calibration import (
+    COVER,
+    random_of,
+    read_matrix,
+    share,
+    table_of,
+)
+from benchmarks.studies.commands import Sections, matrices_option, study
+from benchmarks.studies.coverage import held_of
 from pgcjax.stats.correlation import correlated
 from pgcjax.stats.orders import DrawnSums, tau_interval, taus
 
@@ -34,7 +41,8 @@ RESAMPLES, RUNS = 200, 40
 def rows(folder: Path, trials: int) -> Iterator[dict[str, Any]]:
     """Count the intervals that miss, by measures, topics and kind."""
     for name, measures in PAIRS.items():
-        both = _scored(folder, measures) or [_matrix(folder, m) for m in measures]
+        both = _scored(folder, measures)
+        both = both or [read_matrix(folder / f"{m}.csv.gz") for m in measures]
         some = random_of(name, 0).permutation(len(both[0]))[:RUNS]
         both = [values[some] for values in both]
         true, *_ = correlated(*(values.mean(axis=1) for values in both), "tau")
@@ -81,12 +89,6 @@ def _scored(folder: Path, measures: tuple[str, str]) -> list[np.ndarray]:
     return [np.ascontiguousarray(w[common].to_numpy(np.float64)) for w in wide]
 
 
-def _matrix(folder: Path, path: str) -> np.ndarray:
-    frame = pd.read_csv(folder / f"{path}.csv.gz")
-    frame = frame.drop(columns="topic", errors="ignore")
-    return np.ascontiguousarray(frame.to_numpy(np.float64).T)
-
-
 def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     """Make the table of the page, in Markdown and per cent."""
     shown = []
@@ -98,7 +100,12 @@ def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     yield from table_of(shown, keys, held_of)
 
 
-main = command("order_coverage", rows, tables, 150)
+@study(tables, interval=COVER)
+@matrices_option
+@click.option("--trials", type=int, default=150, show_default=True)
+def main(folder: Path, trials: int) -> Sections:
+    """Draw topics of real runs, and count the intervals of tau that hold the truth."""
+    return {"order coverage": list(rows(folder, trials))}
 
 
 if __name__ == "__main__":

@@ -13,10 +13,8 @@ only their ratios mean anything, also those at the mode of discriminations and s
 together; and judgments with the true order.
 """
 
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -26,12 +24,11 @@ from scipy import stats
 from scipy.special import expit
 
 import pgcjax
-from benchmarks.harness import Report, facts
-from benchmarks.studies.calibration import data
+from benchmarks.harness import Report
+from benchmarks.studies.commands import DATA, reported
 from pgcjax.judging.bradley_terry import compared_votes, fit_strengths
 from pgcjax.judging.models import PRIOR
 
-DATA = data().parent
 ASPECT = "quality_overall"
 MODEL = "model"
 SIDES = ["query_id", "doc_id", "other_doc_id"]
@@ -210,15 +207,13 @@ def recovered(case: tuple[int, float, float], worlds: int, seed: int) -> list[An
     return [*map(str, case), *fits, *errors, *shown]
 
 
-@click.command()
+@reported
 @click.option("--worlds", default=100, show_default=True, help="Panels of each kind.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--simulated", "alone", is_flag=True, help="Simulated panels alone.")
-@click.option("-o", "--output", type=click.Path(path_type=Path))
 @click.option("--slow", is_flag=True, help="With bradley-terry, too.")
-def main(worlds: int, seed: int, alone: bool, output: Path | None, slow: bool) -> None:
+def main(report: Report, worlds: int, seed: int, alone: bool, slow: bool) -> None:
     """Compare panels with majorities and single judges."""
-    report = Report()
     columns = ["judges", "share of pairs", "spread", "r, dawid-skene", "r, bt-sigma"]
     columns += ["r, mode", "slope, bt-sigma", "slope, mode", "truth, rms"]
     columns += ["error of bt-sigma, rms", "majority right, %"]
@@ -227,9 +222,6 @@ def main(worlds: int, seed: int, alone: bool, output: Path | None, slow: bool) -
     report.table("Simulated panels: logarithms of discriminations", columns, rows)
     if not alone:
         public(report, ("dawid-skene", "bt-sigma", *["bradley-terry"] * slow))
-    if output:
-        command = ["python", "-m", "benchmarks.studies.panels", *sys.argv[1:]]
-        report.save(output, facts(command))
 
 
 def public(report: Report, methods: Sequence[str]) -> None:

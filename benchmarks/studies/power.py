@@ -8,9 +8,8 @@ many topics as were promised to do are drawn, and both tests are made: how often
 pair found?
 """
 
-import json
-import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,9 @@ from typing import Any
 import click
 import numpy as np
 
-from benchmarks.harness import facts, write_sections
-from benchmarks.studies.calibration import data, random_of
+from benchmarks.studies.calibration import random_of
+from benchmarks.studies.commands import Part, matrices_option, study
 from benchmarks.studies.families import Cell, matrix_of
-from benchmarks.studies.options import file_options
 from pgcjax.errors import UsageError
 from pgcjax.stats import rank_sets, tests
 from pgcjax.stats.matrix import Matrix
@@ -52,9 +50,9 @@ def tried(
         for row in table[table["pair"] == "median"].to_dict("records"):
             pair = [int(row[name][1:]) for name in ("run_a", "run_b")]
             difference = SHARE * row["least_difference"]
-            asked: dict[str, Any] = {"runs": (row["run_a"], row["run_b"])}
-            plan = power(matrix, difference, resamples=B, **asked).table
-            queries = int(plan.loc[plan["test"] == row["test"], "queries"].iloc[0])
+            plan = power(matrix, difference, resamples=B).table
+            same = (plan["pair"] == "median") & (plan["test"] == row["test"])
+            queries = int(plan.loc[same, "queries"].iloc[0])
             moved = x.copy()
             moved[pair[0]] += difference - x[pair[0]].mean() + x[pair[1]].mean()
             sizes = random.integers(0, x.shape[1], (draws, queries))
@@ -97,36 +95,18 @@ def tables(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield "| " + " | ".join([*map(str, key), *cells]) + " |"
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@file_options
-@click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
+@study(lambda found: tables(found["power"]), resume=True, resamples=B)
+@matrices_option
 @click.option("--families", type=int, default=8, show_default=True, help="A cell.")
 @click.option("--draws", type=int, default=30, show_default=True, help="A family.")
-def main(
-    output: Path | None, folder: Path, made: Path | None, families: int, draws: int
-) -> None:
+def main(folder: Path, families: int, draws: int) -> Iterator[Part]:
     """Plan numbers of topics, and count how often a difference is found by them.
 
     A file of -o that is there already is gone on with.
     """
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text())["power"])))
-        return
-    command = ["python", "-m", "benchmarks.studies.power", "--families", str(families)]
-    about = facts([*command, "--draws", str(draws)]) | {"resamples": B}
-    rows: list[dict[str, Any]] = []
-    if output and output.exists():  # go on
-        rows = json.loads(output.read_text())["power"]
     for pilot, runs, measure in product(PILOTS, (10, 30), MEASURES):
         cell = {"measure": measure, "runs": runs, "pilot": pilot}
-        if any(cell.items() <= row.items() for row in rows):
-            continue
-        start = time.perf_counter()
-        rows += tried(folder, measure, runs, pilot, families, draws)
-        click.echo(f"{cell}: {time.perf_counter() - start:.1f} s", err=True)
-        if output:
-            write_sections(output, about, {"power": rows})
-    click.echo("\n".join(tables(rows)))
+        yield "power", cell, partial(tried, folder, *cell.values(), families, draws)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
 import pandas as pd
 
 import pgcjax
@@ -30,14 +29,6 @@ _FILES = {
     "DL 2021, people": ("dl21", "judgments.txt.gz"),
     "DL 2021, GPT-4o": ("dl21", "gpt4o/judge.0*"),
 }
-
-data_option = click.option(
-    "--data",
-    type=Path,
-    default=Path("../shared/data"),
-    show_default=True,
-    help="The folder with cast2019 and dl21.",
-)
 
 
 def collections(data: Path) -> Iterator[Public]:

@@ -13,10 +13,8 @@ oracle adds the share of the family's mean variance that makes its sets narrowes
 that needs fewer judgments, of more. Sets of the former alone, and of both.
 """
 
-import json
-import time
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -25,11 +23,10 @@ import click
 import numpy as np
 import pandas as pd
 
-from benchmarks.harness import facts, write_sections
 from benchmarks.studies import rectified_coverage
-from benchmarks.studies.calibration import data, random_of
+from benchmarks.studies.calibration import random_of, read_matrix
+from benchmarks.studies.commands import Part, matrices_option, study
 from benchmarks.studies.families import Cell, _held, _of, matrix_of
-from benchmarks.studies.options import file_options
 from benchmarks.studies.rank_sets import ALPHA, MEASURES, QUERIES, SHARES, of_thirds
 from pgcjax.judging.rank_ranges import places
 from pgcjax.stats import rank_sets, tests
@@ -76,7 +73,7 @@ def oracle_widths(
     return {name: float(min(widths)) for name, widths in found.items()}
 
 
-def bound(folder: Path, cell: Cell, families: int) -> dict[str, Any]:
+def bound(folder: Path, cell: Cell, families: int) -> list[dict[str, Any]]:
     """Average the widths of sets, and of those of oracles."""
     rows = []
     for i in range(max(2, round(cell.share * families))):
@@ -97,7 +94,8 @@ def bound(folder: Path, cell: Cell, families: int) -> dict[str, Any]:
             apart = rank_sets.stepwise(statistic, of, largest, ALPHA)
             row[name] = len(x) - apart.sum() / len(x)
         rows.append(row | oracle_widths(population, x, random))
-    return {**_of(cell), "families": len(rows), **pd.DataFrame(rows).mean().round(3)}
+    means = pd.DataFrame(rows).mean().round(3)
+    return [{**_of(cell), "families": len(rows), **means}]
 
 
 @cache
@@ -110,16 +108,15 @@ def both_scores(folder: Path, source: str) -> list[tuple[np.ndarray, np.ndarray]
     found = []
     for path in sorted(folder.glob(f"{pattern}.csv.gz")):
         other = path.with_name(path.name.replace(f"_{expensive}.", f"_{cheap}."))
-        y, f = (
-            pd.read_csv(each).drop(columns="topic", errors="ignore").to_numpy(float).T
-            for each in (path, other)
-        )
+        y, f = read_matrix(path), read_matrix(other)
         _, first = np.unique(y, axis=0, return_index=True)
         found.append((y[first], f[first]))
     return found
 
 
-def rectified(folder: Path, case: dict[str, Any], families: int) -> dict[str, Any]:
+def rectified(
+    folder: Path, case: dict[str, Any], families: int
+) -> list[dict[str, Any]]:
     """Draw families, and compute coverage and widths with a model and without."""
     source, kind, runs = case["source"], case["null"], case["runs"]
     judged, others = case["judged"], case["others"]
@@ -148,7 +145,8 @@ def rectified(folder: Path, case: dict[str, Any], families: int) -> dict[str, An
                 held = _held(truth, placed.low, placed.high)
                 row |= {f"{name}, {by}, {key}": part for key, part in held.items()}
         rows.append(row)
-    return {**case, "families": len(rows), **pd.DataFrame(rows).mean().round(4)}
+    means = pd.DataFrame(rows).mean().round(4)
+    return [{**case, "families": len(rows), **means}]
 
 
 def with_ties(means: np.ndarray, kind: str) -> np.ndarray:
@@ -193,39 +191,19 @@ def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
         yield f"| {case} | {row['families']} | {' | '.join(by)} | {100 * less:.0f} % |"
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@file_options
-@click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
+@study(tables, resume=True, resamples=B)
+@matrices_option
 @click.option("--families", type=int, default=50, show_default=True, help="A cell.")
-def main(output: Path | None, folder: Path, made: Path | None, families: int) -> None:
+def main(folder: Path, families: int) -> Iterator[Part]:
     """Compute bounds of widths, and sets of ranks with the help of a model.
 
     A file of -o that is there already is gone on with.
     """
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text()))))
-        return
-    command = ["python", "-m", "benchmarks.studies.rank_limits"]
-    about = facts([*command, "--families", str(families)]) | {"resamples": B}
-    found: dict[str, list[dict[str, Any]]] = {"bounds": [], "rectified": []}
-    if output and output.exists():  # go on
-        found = {name: json.loads(output.read_text())[name] for name in found}
-    cells = [
-        Cell(measure, "real means", runs, QUERIES, share)
-        for (runs, share), measure in product(SHARES.items(), MEASURES)
-    ]
-    work: list[tuple[str, Callable[..., dict[str, Any]], Any, dict[str, Any]]]
-    work = [("bounds", bound, cell, _of(cell)) for cell in cells]
-    work += [("rectified", rectified, case, case) for case in cases()]
-    for section, make, case, key in work:
-        start = time.perf_counter()
-        if any(key.items() <= row.items() for row in found[section]):
-            continue
-        found[section].append(make(folder, case, families))
-        click.echo(f"{case}: {time.perf_counter() - start:.1f} s", err=True)
-        if output:
-            write_sections(output, about, found)
-    click.echo("\n".join(tables(found)))
+    for (runs, share), measure in product(SHARES.items(), MEASURES):
+        cell = Cell(measure, "real means", runs, QUERIES, share)
+        yield "bounds", _of(cell), partial(bound, folder, cell, families)
+    for case in cases():
+        yield "rectified", case, partial(rectified, folder, case, families)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,8 @@ its nulls and real means there are two kinds in which some runs are truly equal:
 `pgcjax.rank_sets` does; the same of replicates: means of resampled queries.
 """
 
-import json
-import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,11 +21,10 @@ import click
 import numpy as np
 import pandas as pd
 
-from benchmarks.harness import facts, write_sections
 from benchmarks.studies import families as drawing
-from benchmarks.studies.calibration import data, random_of
+from benchmarks.studies.calibration import random_of
+from benchmarks.studies.commands import Part, matrices_option, study
 from benchmarks.studies.families import NULLS, Cell, _held, _levels_above, _of
-from benchmarks.studies.options import file_options
 from pgcjax.judging.rank_ranges import places
 from pgcjax.stats import rank_sets
 
@@ -116,32 +114,16 @@ def tables(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield f"| {kind} | {runs} | {count} | {' | '.join(cells)} | {less:.1f} % |"
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@file_options
-@click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
-@click.option("--families", type=int, default=50, show_default=True, help="A cell.")
-def main(output: Path | None, folder: Path, made: Path | None, families: int) -> None:
+@study(lambda found: tables(found["ranks"]), resume=True, resamples=B)
+@matrices_option
+@click.option("--families", type=int, default=250, show_default=True, help="A cell.")
+def main(folder: Path, families: int) -> Iterator[Part]:
     """Draw families of runs, and count whose ranks hold: coverage, and widths.
 
     A file of -o that is there already is gone on with.
     """
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text())["ranks"])))
-        return
-    command = ["python", "-m", "benchmarks.studies.rank_sets"]
-    about = facts([*command, "--families", str(families)]) | {"resamples": B}
-    rows: list[dict[str, Any]] = []
-    if output and output.exists():  # go on
-        rows = json.loads(output.read_text())["ranks"]
     for cell in cells():
-        if any(_of(cell).items() <= row.items() for row in rows):
-            continue
-        start = time.perf_counter()
-        rows += tried(folder, cell, families)
-        click.echo(f"{cell}: {time.perf_counter() - start:.1f} s", err=True)
-        if output:
-            write_sections(output, about, {"ranks": rows})
-    click.echo("\n".join(tables(rows)))
+        yield "ranks", _of(cell), partial(tried, folder, cell, families)
 
 
 if __name__ == "__main__":

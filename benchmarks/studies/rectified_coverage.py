@@ -8,7 +8,6 @@ first ones the human scores are taken, of the others the model's alone. Equal ca
 equal files.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,9 +18,8 @@ import pandas as pd
 from scipy import stats
 
 import pgcjax
-from benchmarks.harness import facts, write_sections
-from benchmarks.studies.calibration import COVER, data, random_of
-from benchmarks.studies.options import file_options
+from benchmarks.studies.calibration import COVER, random_of
+from benchmarks.studies.commands import Sections, data_option, study
 from pgcjax.datasets.settings import CollectionSettings
 from pgcjax.datasets.simulator import simulate
 from pgcjax.stats import intervals
@@ -220,28 +218,12 @@ def _held(row: dict[str, Any]) -> str:
     return f"{100 * row['held']:.1f}{SIGNS[row['where']]}"
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@file_options
-@click.option(
-    "--data",
-    "folder",
-    type=Path,
-    default=lambda: data().parent,
-    help="Public collections: DIR/dl21.",
-)
+@study(tables, interval=COVER)
+@data_option
 @click.option("--trials", type=int, default=10_000, show_default=True)
-def main(output: Path | None, folder: Path, made: Path | None, trials: int) -> None:
+def main(data: Path, trials: int) -> Sections:
     """Hide human scores, and count the intervals that hold the mean of all."""
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text()))))
-        return
-    command = ["python", "-m", "benchmarks.studies.rectified_coverage"]
-    about = facts([*command, "--trials", str(trials)])
-    found = {"coverage": list(rows(folder, trials))}
-    click.echo("\n".join(tables(found)))
-    if output:
-        write_sections(output, {**about, "interval": COVER}, found)
-        click.echo(f"wrote {output}", err=True)
+    return {"coverage": list(rows(data, trials))}
 
 
 if __name__ == "__main__":

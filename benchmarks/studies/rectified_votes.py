@@ -8,7 +8,6 @@ Estimates are of the mean over these queries, and of the mean over all queries o
 kind: there queries are drawn, too, with replacement. Equal calls, equal files.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,9 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.harness import facts, write_sections
-from benchmarks.studies.calibration import data
-from benchmarks.studies.options import file_options
+from benchmarks.studies.commands import Sections, data_option, study
 from pgcjax.datasets.settings import CollectionSettings
 from pgcjax.datasets.simulator import simulate
 from pgcjax.engine import rectify as of
@@ -268,31 +265,16 @@ def tables(found: list[dict[str, Any]]) -> Iterator[str]:
         yield "| " + " | ".join([name, str(share), estimate_, over, *shown]) + " |"
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@file_options
-@click.option(
-    "--data",
-    "folder",
-    type=Path,
-    default=lambda: data().parent,
-    help="Public collections: DIR/dl21.",
-)
+@study(lambda found: tables(found["votes"]))
+@data_option
 @click.option("--families", type=int, default=24, show_default=True)
-def main(output: Path | None, folder: Path, made: Path | None, families: int) -> None:
+def main(data: Path, families: int) -> Sections:
     """Hide votes of people, and count the intervals that hold the scores by all."""
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text())["votes"])))
-        return
-    command = ["python", "-m", "benchmarks.studies.rectified_votes"]
-    about = facts([*command, "--families", str(families)])
     found = [
-        *rows("dl21", [dl21(folder / "dl21")], families),
+        *rows("dl21", [dl21(data / "dl21")], families),
         *rows("simulated", [simulated(seed) for seed in range(families)], families),
     ]
-    click.echo("\n".join(tables(found)))
-    if output:
-        write_sections(output, about, {"votes": found})
-        click.echo(f"wrote {output}", err=True)
+    return {"votes": found}
 
 
 if __name__ == "__main__":

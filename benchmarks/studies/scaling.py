@@ -38,14 +38,14 @@ class MadeUpTiles(PeelTiles):
         return self._form
 
 
-def job(runs: int, queries: int, form: str = "packed", replicates: int = 1) -> Estimate:
-    """Make up a job: all replicates score the same runs, each reading them again."""
+def job(runs: int, queries: int, form: str = "packed") -> Estimate:
+    """Make a job up."""
     return Estimate(
         runs=runs,
         units=runs,
         found=RETRIEVED * DOCS * queries,
-        per_run=queries * replicates,
-        batches=[MadeUpTiles(queries, form)] * replicates,
+        per_run=queries,
+        batches=[MadeUpTiles(queries, form)],
         limits=MemoryLimits(memory_limit(MEMORY)),
     )
 

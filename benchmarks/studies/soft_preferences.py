@@ -12,10 +12,8 @@ by each reading of the same judgments; tau compares the order with that of the f
   answers of each topic in the order of the published grades of one aspect.
 """
 
-import os
 import warnings
 from itertools import combinations
-from pathlib import Path
 
 import click
 import numpy as np
@@ -23,11 +21,10 @@ import pandas as pd
 from scipy import stats
 
 import pgcjax
-from benchmarks.harness import ROOT
+from benchmarks.studies.commands import DATA
 from pgcjax.io.choices import FLIPS
 from pgcjax.io.weights import SOFT
 
-DATA = Path(os.environ.get("PGCJAX_SHARED", ROOT.parent / "shared")) / "data"
 _PAIR = ["query_id", "low", "high"]
 Means = dict[str, pd.Series]
 

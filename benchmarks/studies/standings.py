@@ -6,8 +6,6 @@ how wide they are. Systems differ from query to query, so that votes on a query 
 together; where all are equal, every difference that is told is false.
 """
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,8 +13,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.harness import Report, facts
+from benchmarks.harness import Report
 from benchmarks.studies import covariates
+from benchmarks.studies.commands import reported
 from pgcjax.judging.bradley_terry import compared_votes, fit_strengths
 from pgcjax.judging.covariates import Covariates
 from pgcjax.judging.models import PRIOR
@@ -107,14 +106,12 @@ def effect(worlds: int, seed: int, n: int, queries: int, votes: int) -> list[Any
     return [n, queries, votes, f"{100 * np.mean(held):.1f} %"]
 
 
-@click.command()
+@reported
 @click.option("--few", is_flag=True, help="Of 20 to 49 queries.")
 @click.option("--worlds", default=400, show_default=True)
 @click.option("--seed", default=0, show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path))
-def main(few: bool, worlds: int, seed: int, output: Path | None) -> None:
+def main(report: Report, few: bool, worlds: int, seed: int) -> None:
     """Simulate arenas."""
-    report = Report()
     rows = [case(worlds, seed, *of) for of in (FEW if few else CASES)]
     report.table(f"{worlds} made-up arenas each, ranks at 95 %", COLUMNS, rows)
     if few:
@@ -124,9 +121,6 @@ def main(few: bool, worlds: int, seed: int, output: Path | None) -> None:
         rows = [covariates.case(worlds, seed, *of) for of in OWN_ANSWERS]
         columns = [*covariates.COLUMNS, *covariates.FOUND]
         report.table("... of own answers' advantage", columns, rows)
-    if output:
-        command = ["python", "-m", "benchmarks.studies.standings", *sys.argv[1:]]
-        report.save(output, facts(command))
 
 
 if __name__ == "__main__":

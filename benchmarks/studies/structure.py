@@ -20,7 +20,6 @@ replicates` asks whether intervals and ranks hold by replicates within collectio
 by those of runs of systems.
 """
 
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -31,8 +30,9 @@ import numpy as np
 from scipy import stats
 
 import pgcjax
-from benchmarks.harness import Report, facts
-from benchmarks.studies.calibration import data, random_of
+from benchmarks.harness import Report
+from benchmarks.studies.calibration import random_of
+from benchmarks.studies.commands import matrices_option, reported
 from benchmarks.studies.families import _held, matrices
 from pgcjax.judging.rank_ranges import places
 from pgcjax.judging.variants import drawn_queries
@@ -554,23 +554,18 @@ def levels_of_all(folder: Path, families: int, report: Report) -> None:
     )
 
 
-@click.command()
+@reported
 @click.option(
     "--only",
     type=click.Choice(["ranks", "replicates"]),
     help="By default all but these two.",
 )
-@click.option("--data", "folder", type=Path, default=data, show_default="found")
+@matrices_option
 @click.option("--families", default=1000, show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path))
-def main(only: str | None, folder: Path, families: int, output: Path | None) -> None:
+def main(report: Report, only: str | None, folder: Path, families: int) -> None:
     """Simulate clusters and collections of queries, gates, and systems."""
-    report = Report()
     parts = {None: levels_of_all, "ranks": ranks, "replicates": replicates}
     parts[only](folder, families, report)
-    if output:
-        command = ["python", "-m", "benchmarks.studies.structure", *sys.argv[1:]]
-        report.save(output, facts(command))
 
 
 if __name__ == "__main__":

@@ -5,8 +5,6 @@ with the order of these documents, on public judgments and runs, how many pairs 
 that leaves undecided, and what all rankings that contradict the fewest judgments give.
 """
 
-import json
-import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -16,8 +14,7 @@ import click
 import numpy as np
 
 from benchmarks import ours
-from benchmarks.harness import ROOT, facts, write_sections
-from benchmarks.studies.options import file_options
+from benchmarks.studies.commands import Sections, data_option, study
 
 COLLECTIONS = {  # judgments and runs below a folder
     "CAsT 2019": ("cast2019/clarke-prefs/TREC-CAsT-2019.pref.gz", "cast2019/runs"),
@@ -27,7 +24,6 @@ COLLECTIONS = {  # judgments and runs below a folder
 ORDERS = (10, 100, 1000)
 SHOWN = 100
 P, DEPTH = 0.95, 1000
-SHARED = Path(os.environ.get("PGCJAX_SHARED", ROOT.parent / "shared"))
 
 
 def widths(folder: Path, orders: tuple[int, ...]) -> Iterator[dict[str, Any]]:
@@ -188,23 +184,12 @@ PARTS = {
 }
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@file_options
-@click.option("--data", "folder", type=Path, default=SHARED / "data", metavar="DIR")
+@study(tables)
+@data_option
 @click.option("--part", "parts", multiple=True, type=click.Choice([*PARTS]))
-def main(
-    output: Path | None, folder: Path, made: Path | None, parts: tuple[str, ...]
-) -> None:
+def main(data: Path, parts: tuple[str, ...]) -> Sections:
     """Score public runs by many orders of what they lack."""
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text()))))
-        return
-    found = {part: [*PARTS[part](folder)] for part in parts or PARTS}
-    click.echo("\n".join(tables(found)))
-    if output:
-        about = facts(["python", "-m", "benchmarks.studies.ties", *parts])
-        write_sections(output, about, found)
-        click.echo(f"wrote {output}", err=True)
+    return {part: [*PARTS[part](data)] for part in parts or PARTS}
 
 
 if __name__ == "__main__":

@@ -7,15 +7,13 @@ so that its pairs go together. The first judge goes with place more than the sec
 third is the first one before, and has not changed.
 """
 
-import sys
-from pathlib import Path
-
 import click
 import numpy as np
 import pandas as pd
 
 import pgcjax
-from benchmarks.harness import Report, facts
+from benchmarks.harness import Report
+from benchmarks.studies.commands import reported
 from pgcjax.judging.contingency import both_ways, contingency, kappa
 
 CASES = ((10, 10), (20, 10), (50, 10), (20, 40))  # queries, pairs of each
@@ -58,13 +56,12 @@ def truth(pairs: int) -> dict[str, float]:
     }
 
 
-@click.command()
+@reported
 @click.option("--worlds", default=200, show_default=True)
 @click.option("--seed", default=0, show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path))
-def main(worlds: int, seed: int, output: Path | None) -> None:
+def main(report: Report, worlds: int, seed: int) -> None:
     """Simulate judges."""
-    report, rows = Report(), []
+    rows = []
     for queries, pairs in CASES:
         true, held = truth(pairs), dict.fromkeys(STATISTICS, 0)
         for world in range(worlds):
@@ -79,9 +76,6 @@ def main(worlds: int, seed: int, output: Path | None) -> None:
         report.say(f"{queries} queries of {pairs} pairs: done")
     title = f"95 % intervals that hold the truth, per cent of {worlds} worlds"
     report.table(title, ["queries", "pairs of each", *STATISTICS], rows)
-    if output:
-        command = ["python", "-m", "benchmarks.studies.two_judges", *sys.argv[1:]]
-        report.save(output, facts(command))
 
 
 if __name__ == "__main__":

@@ -8,11 +8,8 @@ queries, runs are moved until their difference is what was asked for, and as man
 and queries are drawn.
 """
 
-import json
-import sys
 from collections.abc import Iterator
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import click
@@ -20,8 +17,7 @@ import numpy as np
 from scipy import stats
 
 import pgcjax
-from benchmarks.harness import facts, write_sections
-from benchmarks.studies.options import file_options
+from benchmarks.studies.commands import Sections, study
 from pgcjax.datasets.settings import CollectionSettings
 from pgcjax.datasets.simulator import simulate
 from pgcjax.stats.power import _t_difference
@@ -90,20 +86,12 @@ def tables(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield "| " + " | ".join(str(row[name]) for name in columns) + " |"
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@file_options
+@study(lambda found: tables(found["votes"]))
 @click.option("--worlds", type=int, default=4, show_default=True, help="Collections.")
 @click.option("--draws", type=int, default=500, show_default=True, help="A pair.")
-def main(output: Path | None, made: Path | None, worlds: int, draws: int) -> None:
+def main(worlds: int, draws: int) -> Sections:
     """Promise numbers of votes, and count how often a difference is found by them."""
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text())["votes"])))
-        return
-    rows = tried(worlds, draws)
-    if output:
-        command = ["python", "-m", "benchmarks.studies.votes_per_pair", *sys.argv[1:]]
-        write_sections(output, facts(command), {"votes": rows})
-    click.echo("\n".join(tables(rows)))
+    return {"votes": tried(worlds, draws)}
 
 
 if __name__ == "__main__":

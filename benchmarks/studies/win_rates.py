@@ -13,10 +13,9 @@ the same estimates:
 - one step: all differences together, without windows.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import click
@@ -25,10 +24,9 @@ import pandas as pd
 from scipy.special import expit
 from scipy.stats import chi2
 
-from benchmarks.harness import facts, write_sections
 from benchmarks.studies.calibration import random_of
+from benchmarks.studies.commands import Part, study
 from benchmarks.studies.families import _held
-from benchmarks.studies.options import file_options
 from pgcjax.engine import win_rates
 from pgcjax.engine.win_rates import SystemVotes, WinRates
 from pgcjax.errors import DataError
@@ -190,30 +188,15 @@ def tables(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield f"| {name} | {' | '.join(cells)} | {less:.0f} % |"
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@file_options
+@study(lambda found: tables(found["ranks"]), resume=True)
 @click.option("--families", type=int, default=300, show_default=True, help="A row.")
-def main(output: Path | None, made: Path | None, families: int) -> None:
+def main(families: int) -> Iterator[Part]:
     """Draw votes on systems, and count whose ranks hold: coverage, and widths.
 
     A file of -o that is there already is gone on with.
     """
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text())["ranks"])))
-        return
-    command = ["python", "-m", "benchmarks.studies.win_rates"]
-    about = facts([*command, "--families", str(families)])
-    rows: list[dict[str, Any]] = []
-    if output and output.exists():  # go on
-        rows = json.loads(output.read_text())["ranks"]
     for design in DESIGNS:
-        if any(asdict(design).items() <= row.items() for row in rows):
-            continue
-        rows += tried(design, families)
-        click.echo(f"{design.name}: done", err=True)
-        if output:
-            write_sections(output, about, {"ranks": rows})
-    click.echo("\n".join(tables(rows)))
+        yield "ranks", asdict(design), partial(tried, design, families)
 
 
 if __name__ == "__main__":

@@ -380,14 +380,6 @@ def _evaluated(
     help="Probability of detecting the difference.",
 )
 @opt.one_measure_option("Measure, required if there are several.")
-@click.option(
-    "--run",
-    "runs",
-    multiple=True,
-    metavar="RUN",
-    help="One of two runs of the pilot: give the option twice. By default the pairs "
-    "with the median and the largest deviation.",
-)
 @opt.alpha_option()
 @opt.resamples_option
 @opt.seed_option
@@ -397,13 +389,14 @@ def _evaluated(
     help="Treatment of a query that some runs lack: drop removes it for all.",
 )
 @findings_options()
-def power(scores: str, runs: tuple[str, ...], output: Output, **options: Any) -> None:
+def power(scores: str, output: Output, **options: Any) -> None:
     """Compute how many queries a test needs to detect a difference, by a pilot.
 
     Prints, by t of one pair and by max-t of all pairs, the least difference that so
-    many queries as there are can show, and the queries that a difference needs.
+    many queries as there are can show, and the queries that a difference needs: of
+    the pairs of runs whose differences vary by the median, and most.
     """
     from pgcjax.stats.power import power as computed
 
-    found = computed(scores, runs=runs or None, **options)
+    found = computed(scores, **options)
     output.give(found.table, found.metadata, found.notes)

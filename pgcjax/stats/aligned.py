@@ -124,7 +124,6 @@ def by_measure(
     measures: Sequence[str] | None = None,
     missing: str = "own",
     *,
-    queries: int = 2,
     runs: Sequence[str] | None = None,
 ) -> tuple[Mapping[str, matrix.Matrix], tuple[str, ...]]:
     """Read several measures of the same runs, by default each on all of its queries.
@@ -134,7 +133,6 @@ def by_measure(
         measures: Names of measures; None takes all.
         missing: As in `align`; or `own`: like `shared`, but the other measures keep a
             query that one measure lacks, as if each measure were read alone.
-        queries: Least number of queries.
         runs: Names of the runs to read; None takes all.
 
     Returns:
@@ -145,13 +143,13 @@ def by_measure(
     """
     check_choice("missing", missing, EACH_LACKING)
     if missing != "own":
-        side = align(scores, measures, missing, queries=queries, runs=runs)
+        side = align(scores, measures, missing, runs=runs)
 
         def aligned(measure: str) -> matrix.Matrix:
             return matrix.Matrix(side.runs, side.queries, side.of(measure), measure)
 
         return Matrices(side.measures, aligned), side.notes
-    one, of = _read_each(scores, measures, "shared", queries, runs)
+    one, of = _read_each(scores, measures, "shared", 2, runs)
     names = _same_runs(one)
     sizes: dict[int, list[str]] = {}
     for m in one:

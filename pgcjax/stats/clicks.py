@@ -15,10 +15,10 @@ from pgcjax.errors import DataError, DataWarning, UsageError, check_choice, coun
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.order import ranked
 from pgcjax.io.runs import open_runs
-from pgcjax.io.schema import Origin, keyed, numbers, refuse, seconds
+from pgcjax.io.schema import Origin, canonical, keyed, numbers, refuse, seconds
 from pgcjax.stats.choices import COEFFICIENTS
 from pgcjax.stats.correlation import correlated
-from pgcjax.stats.matrix import frame_of
+from pgcjax.stats.matrix import NAMES, frame_of, long_table
 
 GAINS = ("exponential", "linear")
 _COUNTS = ("shown", "clicks", "satisfied")
@@ -178,8 +178,8 @@ def correlate_queries(
     for name in coefficients:
         check_choice("coefficient", name, COEFFICIENTS)
     check_choice("missing", missing, ("error", "drop"))
-    table = _score_table(scores)
-    wanted = _wanted(table["measure"].unique().tolist(), measures)
+    table = _score_table(scores, measures)
+    wanted = table["measure"].unique() if measures is None else measures
     rows, left_out = [], 0
     for run, of_run in table.groupby("run_id"):
         wide = of_run.pivot(index="query_id", columns="measure", values="value")
@@ -211,23 +211,13 @@ def correlate_queries(
     return correlations
 
 
-def _wanted(there: list[str], measures: Sequence[str] | None) -> list[str]:
-    """Return the chosen measures, two or more; None chooses all."""
-    wanted = there if measures is None else list(measures)
-    unknown = [measure for measure in wanted if measure not in there]
-    if unknown or len(wanted) < 2:
-        problem = f"no measure {unknown[0]!r}" if unknown else "two measures are needed"
-        raise UsageError(f"{problem}; there are {', '.join(there)}")
-    return wanted
-
-
-def _score_table(scores: Any) -> pd.DataFrame:
+def _score_table(scores: Any, measures: Sequence[str] | None) -> pd.DataFrame:
+    """Read the scores of two measures or more."""
     origin = Origin("scores")
-    key = ("run_id", "query_id", "measure")
-    table = keyed(frame_of(scores), origin, key, ("value",))
-    table["value"] = numbers(table["value"], "value", origin)
-    repeated = table.duplicated(list(key)).to_numpy()
-    refuse(repeated, lambda _: "is there twice", origin, "Keep one.")
+    table = canonical(frame_of(scores), origin, [*NAMES])
+    table = long_table(table, {n: n for n in NAMES}, origin, measures=measures)
+    if (count := table["measure"].nunique()) < 2:
+        raise UsageError(f"compare two measures or more, not {count}")
     return table
 
 

@@ -287,7 +287,7 @@ def _bounds(
         if outcome.largest is None or outcome.unit is None:
             half = tests.critical_difference(values, float(level))
         else:
-            critical = intervals.critical_value(outcome.largest, float(level))
+            critical = intervals.critical_value(outcome.largest, level)
             half = critical * outcome.unit
         # Rounding may give identical runs a mean difference beside 0.
         half = np.where(same, np.maximum(half, abs(mean)), half)

@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 
 from pgcjax.later import stats
 from pgcjax.stats import resample, tests
-from pgcjax.stats.rounding import NOISE, exact
+from pgcjax.stats.rounding import NOISE
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
 _NEAR = 2**19  # numbers of a block of pairs in resamples, which fit a core's cache
@@ -34,16 +34,20 @@ def student(mean: OfPairs, deviation: OfPairs, queries: int, alpha: float) -> En
     return mean - half, mean + half
 
 
-def critical_value(largest: Float64[np.ndarray, " resamples"], alpha: float) -> float:
-    """Return the statistic beyond which p is below alpha.
+def critical_value(
+    largest: Float64[np.ndarray, " resamples"], level: Fraction
+) -> float:
+    """Return the statistic beyond which p is below a level; infinite if there is none.
 
     Args:
-        largest: Largest statistic of each resample, ascending; there are enough
-            resamples for a p below alpha.
-        alpha: Level of the test.
+        largest: Largest statistic of each resample, in any order.
+        level: Level of the test.
     """
-    most = max(reaching(exact(alpha), len(largest)), 0)
-    return float(largest[len(largest) - 1 - most])
+    most = reaching(level, len(largest))
+    if most < 0:
+        return math.inf
+    place = len(largest) - 1 - most
+    return float(np.partition(largest, place)[place])
 
 
 def _twice_below(

@@ -76,7 +76,6 @@ def read(
     measure: str | None = None,
     columns: Mapping[str, str] | None = None,
     missing: str = "error",
-    queries: int = 2,
 ) -> Matrix:
     """Read scores of one measure.
 
@@ -88,7 +87,6 @@ def read(
         columns: Names of run_id, query_id, measure or value in the source.
         missing: Treatment of queries that runs lack: `error`, `drop` for all runs, or
             `zero` for those that lack them.
-        queries: Least number of queries.
 
     Raises:
         DataError: the source holds no such scores, one twice, one that is not finite,
@@ -98,7 +96,7 @@ def read(
     if isinstance(scores, Matrix):
         return scores
     source = CheckedScores.of(scores, columns or {})
-    matrix = source.matrix(measure, missing, queries)
+    matrix = source.matrix(measure, missing)
     if missing == "drop" and matrix.lacked:
         # Omitted queries change every finding, so notes alone do not suffice.
         note = f"{source.name}: {matrix.notes[-1]}"
@@ -163,7 +161,8 @@ class CheckedScores:
         """Complete the scores of one measure; arguments and errors are those of `read`.
 
         `missing` may also be `shared`: as `error`, but a query that all runs lack is
-        left out. Only `runs` are looked at, if any are named.
+        left out. At least so many `queries` are required. Only `runs` are looked at, if
+        any are named.
         """
         wide, measure = self.wide(measure)
         if runs is not None:

@@ -1,7 +1,7 @@
 """Number of queries that a test needs to detect a difference, by a pilot's scores."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,7 +15,8 @@ from pgcjax.io.result import Result
 from pgcjax.later import stats
 from pgcjax.stats import intervals, rank_sets, resample, tests
 from pgcjax.stats.matrix import Matrix, read
-from pgcjax.stats.procedures import check_resampling
+from pgcjax.stats.procedures import check_decision
+from pgcjax.stats.rounding import exact
 from pgcjax.stats.tests import Values
 
 MOST = 100_000
@@ -30,9 +31,9 @@ class Power(Result):
     """Queries that a difference needs, and the least difference that a pilot can show.
 
     Attributes:
-        table: pair (median or widest, by deviation, or named), run_a, run_b, test (t of
-            the pair alone, or max-t of all pairs), deviation (of the differences over
-            queries), least_difference (the least that the test detects at this power
+        table: pair (median or widest, by deviation), run_a, run_b, test (t of the pair
+            alone, or max-t of all pairs), deviation (of the differences over queries),
+            least_difference (the least that the test detects at this power
             with the queries of the pilot), and, if a difference is given, queries (the
             fewest that detect it at this power; empty beyond `MOST`).
     """
@@ -43,7 +44,6 @@ def power(
     difference: float | None = None,
     *,
     measure: str | None = None,
-    runs: Sequence[str] | None = None,
     power: float = 0.8,
     alpha: float = 0.05,
     resamples: int = 1000,
@@ -60,7 +60,6 @@ def power(
         difference: Difference of the means of two runs; None computes only the least
             difference that the queries of the pilot can show.
         measure: Name of the measure; needed if scores have several.
-        runs: Names of two runs; None takes the pairs of median and largest deviation.
         power: Probability that the test detects the difference.
         alpha: Level of the tests.
         resamples: Number of resamples of the queries.
@@ -72,12 +71,13 @@ def power(
 
     Source: Sakai 2016, topic set size design (t); Westfall and Young 1993 (max-t).
     """
+    sampling: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": seed}
+    check_decision(1, 1, "max-t", correction=None, **sampling)
     _check(difference, power, alpha)
-    check_resampling(resamples, seed)
     matrix = read(scores, measure=measure, missing=missing)
     pilot = _Pilot.of(matrix.values, resamples, seed, alpha)
     rows = []
-    for name, (a, b) in _pairs(matrix, runs).items():
+    for name, (a, b) in _pairs(matrix).items():
         row = {"pair": name, "run_a": matrix.run_ids[a], "run_b": matrix.run_ids[b]}
         deviation = float((matrix.values[a] - matrix.values[b]).std(ddof=1))
         by_t = partial(_t_difference, deviation, alpha, power)
@@ -101,30 +101,21 @@ def power(
 
 def _check(difference: float | None, power: float, alpha: float) -> None:
     """Raise a UsageError for levels, powers and differences out of range."""
-    tests.check_alpha(alpha)
     if not alpha < power < 1:
         raise UsageError(f"power={power}: expected a number between alpha and 1")
     if difference is not None and not 0 < difference < math.inf:
         raise UsageError(f"difference={difference}: expected a number above 0")
 
 
-def _pairs(matrix: Matrix, runs: Sequence[str] | None) -> dict[str, tuple[int, int]]:
-    """Choose pairs of runs that are not identical."""
-    place = {name: i for i, name in enumerate(matrix.run_ids)}
-    if runs is not None:
-        if len({*runs}) != 2 or not {*runs} <= {*place}:
-            raise UsageError(f"runs={[*runs]}: expected two runs of the pilot")
-        a, b = runs
-        pairs = np.array([place[a]]), np.array([place[b]])
-    else:
-        pairs = tests.all_pairs(len(place))
+def _pairs(matrix: Matrix) -> dict[str, tuple[int, int]]:
+    """Choose the pairs of median and largest deviation that are not identical."""
+    pairs = tests.all_pairs(len(matrix.run_ids))
     _, deviation = tests.moments(matrix.values, pairs)
     varied = np.flatnonzero(deviation > 0)
     if not len(varied):
         raise UsageError("power: expected runs whose differences vary over queries")
     order = varied[np.argsort(deviation[varied], kind="stable")]
     places = {"median": order[(len(order) - 1) // 2], "widest": order[-1]}
-    places = places if runs is None else {"named": order[0]}
     return {name: (int(pairs[0][i]), int(pairs[1][i])) for name, i in places.items()}
 
 
@@ -188,8 +179,9 @@ class _Pilot(NamedTuple):
         spread = runs * (squares - queries * means**2).sum(1) / max(1, self.size)
         if queries not in self.critical:
             given = self.x, weights, spread, np.zeros(1, int)
-            largest = np.sort(rank_sets.largest_between(*given).ravel())
-            self.critical[queries] = intervals.critical_value(largest, self.alpha)
+            largest = rank_sets.largest_between(*given).ravel()
+            level = exact(self.alpha)
+            self.critical[queries] = intervals.critical_value(largest, level)
         z = self.x[a] - self.x[b]
         moved = means[:, a] - means[:, b]
         square = np.maximum(weights @ (z * z) - queries * moved**2, 0.0) + spread

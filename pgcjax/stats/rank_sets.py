@@ -27,7 +27,7 @@ from pgcjax.io.result import Result
 from pgcjax.judging.rank_ranges import places
 from pgcjax.stats import max_t, resample, tests
 from pgcjax.stats.choices import RESAMPLES
-from pgcjax.stats.intervals import reaching
+from pgcjax.stats.intervals import critical_value
 from pgcjax.stats.matrix import Matrix
 from pgcjax.stats.procedures import check_resampling, decision
 from pgcjax.stats.rectified import BothScores, of_both, read_human
@@ -378,7 +378,7 @@ def stepwise(
                 observed[a, b] = max(observed[a, b], observed[c, d])
                 np.maximum(largest[a, b], largest[c, d], out=largest[a, b])
     apart = np.zeros((runs, runs), bool)
-    of_all = _critical(largest[0, -1], level)
+    of_all = critical_value(largest[0, -1], level)
     passed = np.zeros((count + 1, count + 1), bool)  # windows in which some pair is
     passed[0, count] = True
     for width in range(count - 1, -1, -1):
@@ -388,20 +388,8 @@ def stepwise(
             if not all(passed[each] for each in around):
                 continue
             share = level if size >= runs - 1 else level * Fraction(size, runs)
-            least = min(of_all, _critical(largest[a, b], share))
+            least = min(of_all, critical_value(largest[a, b], share))
             passed[a, b + 1] = observed[a, b] > least
             both = np.ix_(parts[a], parts[b])
             apart[both] = statistic[both] > least
     return apart | apart.T
-
-
-def _critical(largest: Float64[np.ndarray, " resamples"], level: Fraction) -> float:
-    """Return the statistic beyond which p is below a level; infinite if there is none.
-
-    It equals `intervals.critical_value`, but takes statistics in any order.
-    """
-    most = reaching(level, len(largest))
-    if most < 0:
-        return np.inf
-    place = len(largest) - 1 - most
-    return float(np.partition(largest, place)[place])

@@ -335,19 +335,11 @@ def _weak(given: Any) -> Callable[[], Any]:
     """Return a reference to an input; a weak one where its type supports it."""
     if isinstance(given, Iterator):  # can be read only once
         return lambda: None
-    if isinstance(given, list | tuple):
-        parts = [_weak(part) for part in given]
-
-        def together() -> Any:
-            there = [part() for part in parts]
-            return None if any(part is None for part in there) else there
-
-        return together
     if isinstance(given, str | os.PathLike):
         return lambda: given
     try:
         return ref(given)
-    except TypeError:  # a dict
+    except TypeError:  # a list, or a dict
         return lambda: given
 
 

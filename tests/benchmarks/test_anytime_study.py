@@ -28,5 +28,3 @@ def test_a_question_is_settled_early_or_by_the_last_query():
     (stop,), (wrong,), (share,) = played.stop, played.wrong, played.share
     assert stop.max() <= 1 and stop.min() < 0.9 and not wrong.any()
     assert (share <= stop).all() and (share[stop < 1] < stop[stop < 1]).all()
-    at, erred = study.t_test(x[0, :2], np.arange(60)[None])
-    assert at[0] < 60 and not erred.any()

@@ -17,6 +17,7 @@ from benchmarks.studies import (  # noqa: E402
     order_coverage,
 )
 from benchmarks.studies import rectified_coverage as rectified  # noqa: E402
+from benchmarks.studies.commands import MATRICES  # noqa: E402
 from pgcjax.datasets.files import demo_folder  # noqa: E402
 from pgcjax.stats import orders, procedures  # noqa: E402
 
@@ -124,11 +125,11 @@ def test_intervals_of_tau_hold_from_as_many_topics_as_are_asked_for():
 
 
 def test_a_family_of_each_null_has_equal_means():
-    if not calibration.data().is_dir():
-        pytest.skip(f"no {calibration.data()}")
+    if not MATRICES.is_dir():
+        pytest.skip(f"no {MATRICES}")
     for null in families.NULLS:
         cell = families.Cell("RR", null, 10, 200)
-        x = families.drawn(calibration.data(), cell, np.random.default_rng(0))
+        x = families.drawn(MATRICES, cell, np.random.default_rng(0))
         assert x.shape == (10, 200)
         p = families.p_values(x[:, :25], 0)
         assert set(p) >= {"max-t", "tukey", "t, Holm", "replicates"}
@@ -137,9 +138,9 @@ def test_a_family_of_each_null_has_equal_means():
 
 
 def test_intervals_miss_about_as_often_as_they_may():
-    if not calibration.data().is_dir():
-        pytest.skip(f"no {calibration.data()}")
-    rows = list(coverage.rows(calibration.data(), 100))
+    if not MATRICES.is_dir():
+        pytest.skip(f"no {MATRICES}")
+    rows = list(coverage.rows(MATRICES, 100))
     assert len(rows) == 4 * 4 * 2 * 3
     for row in rows:
         if row["topics"] >= 50:
@@ -218,8 +219,8 @@ def test_the_study_of_runs_left_out_sums_up_their_table():
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
-    if not calibration.data().is_dir():
-        pytest.skip(f"no {calibration.data()}")
+    if not MATRICES.is_dir():
+        pytest.skip(f"no {MATRICES}")
     path = tmp_path_factory.mktemp("calibration") / "quick.json"
     done = CliRunner().invoke(calibration.main, ["--quick", "-o", str(path)])
     assert done.exit_code == 0, done.output

@@ -122,11 +122,11 @@ def test_queries_are_correlated_run_by_run():
     hole = scores[~((scores["query_id"] == "3") & (scores["measure"] == "N"))]
     with pytest.raises(DataError, match="no score by 'M' or 'N' for query '3'"):
         correlate_queries(hole)
-    with pytest.raises(DataError, match="row 17: is there twice"):
+    with pytest.raises(DataError, match="row 17: scores run 'up', query '0' twice"):
         correlate_queries(pd.concat([scores, scores.iloc[:1]]))
-    with pytest.raises(UsageError, match="no measure 'O'; there are M, N"):
+    with pytest.raises(UsageError, match="no scores of 'O'; there are M, N"):
         correlate_queries(scores, ["M", "O"])
-    with pytest.raises(UsageError, match="two measures are needed; there are M, N"):
+    with pytest.raises(UsageError, match="compare two measures or more, not 1"):
         correlate_queries(scores, ["M"])
     with pytest.raises(UsageError, match="missing is one of error, drop, not"):
         correlate_queries(scores, missing="zero")

@@ -239,15 +239,3 @@ def test_metadata_says_what_the_findings_depend_on(frame):
     assert found.metadata["resamples"] >= 1000 and not found.metadata["exact"]
     assert found.table.p_error.max() <= 0.02 and found.metadata["seed"] == 3
     json.dumps(found.metadata, allow_nan=False)
-
-
-def test_corrections_decide(frame):
-    table = frame(6, 15)
-    plain = compare(table, test="t", correction="none").table
-    holm = compare(table, test="t").table
-    bh = compare(table, test="t", correction="bh").table
-    assert (holm.p_value == plain.p_value).all()
-    assert (plain.p_value <= bh.p_adjusted).all()
-    assert (bh.p_adjusted <= holm.p_adjusted).all()
-    assert (holm.significant == (holm.p_adjusted < 0.05)).all()
-    assert holm.significant.sum() <= bh.significant.sum() <= plain.significant.sum()

@@ -18,6 +18,7 @@ from pgcjax.stats.choices import CORRECTIONS
 from pgcjax.stats.compare import compare
 from pgcjax.stats.matrix import Matrix
 from pgcjax.stats.required import borderline, required_difference
+from pgcjax.stats.rounding import exact
 
 few = settings(max_examples=15, deadline=None)
 seeds = st.integers(0, 10**6)
@@ -225,10 +226,8 @@ def test_decisions_are_of_exact_levels():
 @few
 @given(seeds, st.integers(20, 200), st.sampled_from([0.01, 0.05, 0.2]))
 def test_critical_difference_decides_as_p_does(seed, resamples, alpha):
-    ranges = np.sort(np.random.default_rng(seed).random(resamples))
-    if 1 / (1 + resamples) >= alpha:
-        return
-    critical = intervals.critical_value(ranges, alpha)
+    ranges = np.random.default_rng(seed).random(resamples)
+    critical = intervals.critical_value(ranges, exact(alpha))
     for d in np.concatenate([ranges - 1e-9, ranges + 1e-9]):
         p = (1 + (ranges >= d).sum()) / (1 + resamples)
         assert (p < alpha) == (d > critical)
@@ -244,7 +243,7 @@ def test_levels_are_the_decimals_that_they_are_written_as():
     assert found != borderline(values, pairs, weights, 28).max()
     # With 99 ranges p = 7/100 is not below .07, so that six ranges may reach d.
     ranges = np.arange(99.0)
-    assert intervals.critical_value(ranges, 0.07) == 99 - 1 - 5
+    assert intervals.critical_value(ranges, exact(0.07)) == 99 - 1 - 5
     # 3.5 of 50 ties are asked for: 3 and 4 are as near, and the smaller one is chosen.
     sizes = np.arange(1.0, 51)
     assert tie_threshold(sizes, np.zeros(50), 0.07) == 3

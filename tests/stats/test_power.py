@@ -1,5 +1,7 @@
 """Numbers of queries: those of the noncentral t, and of draws, are kept by tests."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -22,10 +24,13 @@ def pilot(values: np.ndarray = PILOT) -> Matrix:
 
 
 def test_t_needs_the_fewest_queries_of_the_noncentral_t():
-    found = pgcjax.power(pilot(), 0.06, runs=("r001", "r004"), resamples=50).table
-    row = found[found["test"] == "t"].iloc[0]
-    deviation = np.std(PILOT[1] - PILOT[4], ddof=1)
-    assert row["deviation"] == pytest.approx(deviation) and row["pair"] == "named"
+    found = pgcjax.power(pilot(), 0.06, resamples=50).table
+    row = found[(found["test"] == "t") & (found["pair"] == "median")].iloc[0]
+    a, b = (PILOT[int(row[name][1:])] for name in ("run_a", "run_b"))
+    deviation = np.std(a - b, ddof=1)
+    of_all = [np.std(x - y, ddof=1) for x, y in combinations(PILOT, 2)]
+    assert row["deviation"] == pytest.approx(deviation)
+    assert row["deviation"] == pytest.approx(np.sort(of_all)[7])  # of 15 pairs
 
     def reached(queries: int, difference: float) -> float:
         critical = stats.t.isf(0.025, queries - 1)
@@ -73,7 +78,7 @@ def test_without_a_difference_the_least_is_computed():
     [
         ({"power": 1.0}, "power=1.0: expected a number between alpha and 1"),
         ({"difference": 0.0}, "difference=0.0: expected a number above 0"),
-        ({"runs": ("r001", "r009")}, "expected two runs of the pilot"),
+        ({"resamples": 19}, "no p can be below 0.05; at least 20 are needed"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(options, message):
