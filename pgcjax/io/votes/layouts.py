@@ -237,7 +237,9 @@ MARGIN = Pattern(
     (_MARGINS,),
     _MARGINS | _words("score scores reward rewards vote votes rating of in n"),
 )
-"""Names of columns that may hold the margin by which the winner or first side won."""
+"""Names of columns that may hold the margin by which the winner or first side won.
+
+Numbers below 0 in one may say that the other side won."""
 MIXED = (
     _SHOWN
     | WORSE

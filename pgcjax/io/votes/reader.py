@@ -217,7 +217,6 @@ class _Reader:
         if "status" in cells:
             status = map(normal, map(plain, cells["status"]))
             sign = np.where([s == layouts.REJECTED for s in status], NONE, sign)
-        self._check_margins(sign, rows, of, at)
         if "first" in cells:
             out["first"] = self._first(cells["first"], docs, of["first"], at)
         elif roles.kind == PLACED and self.named.get("first") != NOTHING:
@@ -284,31 +283,6 @@ class _Reader:
                     sign = np.where(sign == NONE, NONE, 0.0 - sign)
                 return sign, read.ids
         return np.full(len(docs[0]), np.nan), False
-
-    def _check_margins(
-        self, sign: np.ndarray, rows: np.ndarray, of: Mapping[str, str], at: Origin
-    ) -> None:
-        """Refuse margins that are neither all above 0 nor all towards the winner."""
-        won = np.sign(np.where(np.isfinite(sign), sign, 0.0))
-        a, b = of["a"], of["b"]
-        for column in self.roles.margins:
-            margin = lenient_numbers(self.frame[column])[rows]
-            clear = (won != 0) & np.isfinite(margin)
-            if (margin > 0)[clear].all() or (margin * won > 0)[clear].all():
-                continue
-            aside = f"winner={of.get('winner') or of.get('preference') or a}"
-            if self.roles.kind == WON:
-                aside = f"winner={a},loser={b}"
-            refuse(
-                clear & (margin * won <= 0),
-                lambda i, c=column, m=margin: (
-                    f"{c} is {m[i]:g}, which may say that the other one won"
-                ),
-                at,
-                f"If {a} is better where it is above 0, say --columns "
-                f"a={a},b={b},preference={column}; --columns {aside} ignores it "
-                "(columns= in Python).",
-            )
 
     def _first(
         self,

@@ -46,7 +46,6 @@ class Roles:
         wide: Aspects or judges that have their own columns: for each, columns by role.
         ties: Columns that mark ties, beside wins_a and wins_b.
         orders: Columns that may name the document shown first, without a clear meaning.
-        margins: Columns of numbers that may be the margin of the winner, or of side a.
         unread: Columns that also say who won, and are ignored.
         covariates: Roles of columns that `reading` names, which are read unchanged.
     """
@@ -61,7 +60,6 @@ class Roles:
     wide: dict[str, dict[str, str]] = field(default_factory=dict)
     ties: tuple[str, ...] = ()
     orders: tuple[str, ...] = ()
-    margins: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
     covariates: tuple[str, ...] = ()
 
@@ -496,8 +494,6 @@ def _refuse_rest(roles: Roles) -> None:
     # The column of aspects may name one that asks for the worse document.
     for column in (*free, *(of[r] for r in ("aspect",) if r in of)):
         words = stems.get(column, header.words[column])
-        if layouts.MARGIN.fits(words) and not named:
-            roles.margins += (column,)
         role = _bearing(roles, column, words)
         if not role or role in settled:
             continue
@@ -521,7 +517,9 @@ def _bearing(roles: Roles, column: str, words: tuple[str, ...]) -> str:
         return "winner"
     if role := layouts.bearing(words):
         return role
-    return "winner" if _asks(roles.frame[column]) else ""
+    cells = roles.frame[column]
+    lead = layouts.MARGIN.fits(words) and (lenient_numbers(cells) < 0).any()
+    return "winner" if lead or _asks(cells) else ""
 
 
 def _is_text(column: pd.Series) -> bool:
