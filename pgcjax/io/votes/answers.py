@@ -42,7 +42,6 @@ from pgcjax.io.votes.words import (
     is_code,
     normal,
     plain,
-    scale,
     sides,
 )
 from pgcjax.later import pd
@@ -241,18 +240,15 @@ def check_signs(sign: np.ndarray, name: str, at: Origin) -> None:
     """
     if (sign < 0).any() or np.isin(sign, (0.0, 1.0)).all():
         return
-    if np.isin(sign, (1.0, 2.0)).all():
-        more = "--answers a=1,b=2 (places)"
-    elif (sign > 1).any():
-        more = scale(sign)
-    else:
-        more = f"--columns probability={name} (that the first is better)"
+    more = f"--columns probability={name} (that the first is better)"
+    if (sign > 1).any():
+        more = guess_answers([f"{value:g}" for value in np.unique(sign)])
     raise DataError(
         f"{name} is never below 0, and not always 0 or 1: it may be a place, a "
         "probability or a strength",
         where=at.name,
-        mend=f"Say what it is: {more}, or --columns preference={name} (above 0, the "
-        f"first is better; its size changes no score) {_BOTH}",
+        mend=f"Say what it is: {more + '; or ' if more else ''}--columns preference="
+        f"{name} (above 0, the first is better; its size changes no score) {_BOTH}",
     )
 
 

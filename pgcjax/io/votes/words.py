@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import isfinite, isnan
+from shlex import quote
 
 import numpy as np
 
@@ -241,18 +242,8 @@ def parse_answers(text: str) -> dict[str, float]:
     return meant
 
 
-_GUESSES = (  # smaller sets first
-    (("0", "1"), "a=1,b=0", "a=0,b=1"),
-    (("1", "2"), "a=1,b=2"),
-    (("-1", "1"), "a=1,b=-1", "a=-1,b=1"),
-    (("true", "false"), "a=true,b=false", "a=false,b=true"),
-    (("yes", "no"), "a=yes,b=no", "a=no,b=yes"),
-    (("0", "1", "2"), "a=1,b=2,tie=0"),
-    (("1", "1.5", "2"), "a=1,b=2,tie=1.5"),
-    (("-1", "0", "1"), "a=1,b=-1,tie=0", "a=-1,b=1,tie=0"),
-)
 _MOST_ODD = 5  # words that an option may list
-_MOST_SIGNED = 11  # points of a scale from one document to the other
+_MOST_POINTS = 11  # of a scale from one document to the other
 
 
 def guess_answers(words: Sequence[str], odd: Sequence[str] = ()) -> str:
@@ -265,49 +256,47 @@ def guess_answers(words: Sequence[str], odd: Sequence[str] = ()) -> str:
     Returns:
         Options that can be pasted; "" if nothing is likely.
     """
-    for codes, *guesses in _GUESSES:
-        if words and {*words} <= {*codes}:
-            return " or ".join(f"--answers {guess}" for guess in guesses)
-    if signed := _by_sign(words):
-        return signed
+    if 0 < len(words) <= _MOST_POINTS and all(map(_NUMBER.fullmatch, words)):
+        return _by_number(words)
     if {*"".join(words)} & {*",|='"} or len(odd) > _MOST_ODD:
-        return "--answers 'none=*'" if odd else ""
+        return _option(none=[OTHERS]) if odd else ""
     signs = {word: {*sides(word).values()} for word in words}
     odd = [word for word in odd if len(signs[word]) != 1]
     one, other = ([w for w, x in signs.items() if x == {side}] for side in (A, B))
-    if one or other:
-        one, other = one or _opposites(other, A), other or _opposites(one, B)
+    one, other = one or _opposites(other, A), other or _opposites(one, B)
     if one and other and len({*one, *other, *odd}) >= len(words):
         if odd and not any(map(is_code, odd)):
             return _option(none=odd)
         return _option(a=one, b=other, tie=odd)
     if len(odd) < len(words):
         return _option(none=odd)
-    if len(odd) == 1:
-        return f"{_option(a=odd)} or {_option(b=odd)}"
     one, other, tie = odd[:1], odd[1:2], odd[2:]
-    if tie:
-        return _option(a=one, b=other, tie=tie)
-    return f"{_option(a=one, b=other)} or {_option(a=other, b=one)}"
+    option = _option(a=one, b=other, tie=tie)
+    return option if tie else f"{option} or {_option(a=other, b=one)}"
+
+
+def _by_number(words: Sequence[str]) -> str:
+    """Write the option that reads a scale; both directions if either is likely."""
+    points = sorted(words, key=float)
+    if len(points) == 1:
+        return f"{_option(a=points)} or {_option(b=points)}"
+    low, high = float(points[0]), float(points[-1])
+    middle = 0.0 if low < 0 else (low + high) / 2
+    if {"0", "2"} <= {*points} <= {"0", "1", "2"}:
+        return _option(a=["1"], b=["2"], tie=["0"])
+    below, above, tie = (
+        [w for w in points if np.sign(float(w) - middle) == side] for side in (-1, 1, 0)
+    )
+    option = _option(a=below, b=above, tie=tie)
+    if low < 0 or high <= 1:
+        option = f"{_option(a=above, b=below, tie=tie)} or {option}"
+    return option
 
 
 def _option(**meant: Sequence[str]) -> str:
     """Write the option with the words for a, b, a tie or no answer."""
     texts = [f"{name}={'|'.join(words)}" for name, words in meant.items() if words]
-    return f"--answers '{','.join(texts)}'" if texts else ""
-
-
-def _by_sign(words: Sequence[str]) -> str:
-    """Write both options that read a few numbers, with both signs, as sides."""
-    if len(words) > _MOST_SIGNED or not all(map(_NUMBER.fullmatch, words)):
-        return ""
-    above, below, tie = (
-        [w for w in words if np.sign(float(w)) == sign] for sign in (1, -1, 0)
-    )
-    if not (above and below):
-        return ""
-    turned = _option(a=below, b=above, tie=tie)
-    return f"{_option(a=above, b=below, tie=tie)} or {turned}"
+    return f"--answers {quote(','.join(texts))}" if texts else ""
 
 
 def _opposites(words: Sequence[str], sign: float) -> list[str]:
@@ -318,13 +307,3 @@ def _opposites(words: Sequence[str], sign: float) -> list[str]:
         for pair in _FAMILIES.values()
         if word == pair[sign == A]
     ]
-
-
-def scale(values: np.ndarray) -> str:
-    """Write the option that reads a scale from the first document to the second."""
-    points = sorted({float(v) for v in values})
-    middle = (points[0] + points[-1]) / 2
-    below, above, tie = (
-        [f"{p:g}" for p in points if np.sign(p - middle) == side] for side in (-1, 1, 0)
-    )
-    return f"{_option(a=below, b=above, tie=tie)} (a scale)"
