@@ -302,15 +302,12 @@ class _Reader:
         return docs[0].where(sign != B, docs[1]).where(sign != NONE)
 
     def _unknown_order(self) -> DataError:
-        a, b = self.roles.of["a"], self.roles.of["b"]
-        named = ",".join(f"{r}={c}" for r, c in {**self.named, "first": "-"}.items())
-        return DataError(
-            f"has a column {self.roles.orders[0]!r}, which may say that {b!r} was "
-            "shown first, and that answers mean what was shown (found columns "
-            f"{listed(list(map(str, self.frame.columns)), 16)})",
-            where=self.origin.name,
-            mend=f"If answers name {a} and {b} whatever was shown first, say --columns "
-            f"{named} (columns= in Python); else turn them before.",
+        header, of = self.roles.header, self.roles.of
+        return header.error(
+            f"has a column {self.roles.orders[0]!r}, which may say that {of['b']!r} "
+            "was shown first, and that answers mean what was shown",
+            f"Turn such answers before; if all name {of['a']} and {of['b']} whatever "
+            f"was shown first, say {header.options(first=NOTHING)}",
         )
 
 

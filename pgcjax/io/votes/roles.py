@@ -490,7 +490,6 @@ def _refuse_rest(roles: Roles) -> None:
     settled = {*header.named} | ({"winner", "probability"} if named else set())
     if {"confidence", "probability", "p_a"} & {*of}:
         settled.add("probability")
-    doubts: dict[str, str] = {}
     # The column of aspects may name one that asks for the worse document.
     for column in (*free, *(of[r] for r in ("aspect",) if r in of)):
         words = stems.get(column, header.words[column])
@@ -500,9 +499,7 @@ def _refuse_rest(roles: Roles) -> None:
         if role == "first":
             roles.orders += (column,)
         elif role != "winner" or not _is_text(roles.frame[column]):
-            doubts.setdefault(role, column)
-    if doubts:
-        raise _doubt(roles, doubts)
+            raise _doubt(roles, role, column)
 
 
 def _bearing(roles: Roles, column: str, words: tuple[str, ...]) -> str:
@@ -544,29 +541,23 @@ def _asks(column: pd.Series) -> bool:
     )
 
 
-def _doubt(roles: Roles, doubts: Mapping[str, str]) -> DataError:
-    """Return the error of ambiguous columns, with an option that gives all a role."""
-    of, header = roles.of, roles.header
-    sides = {"a": of["a"], "b": of["b"]}
-    if roles.kind == WON:
-        answer = {"winner": of["a"], "loser": of["b"]}
-    elif one := of.get("winner") or of.get("preference"):
-        answer = {"winner": one}
+def _doubt(roles: Roles, role: str, column: str) -> DataError:
+    """Return the error of an ambiguous column, with options that give it a role."""
+    of, options = roles.of, roles.header.options
+    if role == "a":
+        mend = f"{options(a=of['a'], b=of['b'])} ignores it"
+    elif role != "winner":
+        named = "confidence" if role == "probability" else role
+        no = options(**{role: NOTHING})
+        mend = f"{options(**{named: column})} if so, else {no}"
     else:
-        answer = {role: of[role] for role in roles.layout.needs if role in of}
-    yes: dict[str, str] = {}
-    no: dict[str, str] = {}
-    for role, column in doubts.items():
-        if role in ("winner", "a"):  # the column is ignored, or replaces others
-            yes |= answer if role == "winner" else sides
-            no |= answer if role == "winner" else sides
-        else:
-            yes["confidence" if role == "probability" else role] = column
-            no[role] = NOTHING
-    mend = header.options(**yes)
-    mend += f" if so, else {header.options(**no)}" if yes != no else " ignores it"
-    role, column = next(iter(doubts.items()))
-    return header.error(
+        answer = {r: of[r] for r in roles.layout.needs if r in of}
+        if roles.kind == WON:
+            answer = {"winner": of["a"], "loser": of["b"]}
+        elif one := of.get("winner") or of.get("preference"):
+            answer = {"winner": one}
+        mend = f"{options(**answer)} ignores it"
+    return roles.header.error(
         f"has a column {column!r}, which may {layouts.MAY[role]}",
         f"Say what counts: {mend}",
     )
