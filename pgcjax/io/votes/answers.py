@@ -305,11 +305,9 @@ def check_sides(
     Raises:
         DataError: there is one.
     """
-    rest = ["a", "b", "preference"]
     if kind == WON:
         cells = {"winner": cells["a"], "loser": cells["b"], **cells}
         of = {**of, "winner": of["a"], "loser": of["b"]}
-        rest = ["winner", "loser", "preference"]
     signs = pd.Series(sign)
     for role, (won, lost) in (("winner", docs), ("loser", docs[::-1])):
         if role not in cells:
@@ -317,13 +315,9 @@ def check_sides(
         column = ids(cells[role], at, empty="preference" in cells)
         expected = won.where(signs > 0, lost).where(signs != 0)
 
-        def problem(i: int, role=role, column=column) -> str:
-            row = {r: cells[r].tolist()[i] for r in rest if r in cells and r != role}
-            row |= {"preference": float(sign[i])} if "preference" in row else {}
-            return f"{of[role]} is {column[i]!r}, but " + " and ".join(
-                f"{of[r]} is {'empty' if plain(cell) == '' else repr(cell)}"
-                for r, cell in row.items()
-            )
+        def problem(i: int, role=role, column=column, expected=expected) -> str:
+            other = "a tie" if sign[i] == TIE else repr(expected[i])
+            return f"{of[role]} is {column[i]!r}, but the rest of the row says {other}"
 
         refuse(
             (column.notna() & ~(column == expected).fillna(False)).to_numpy(bool),

@@ -176,15 +176,9 @@ class _Reader:
         total = counts.sum(axis=0)
         refuse(
             (total != 1) if flags else (total == 0),
-            lambda i: (
-                f"expected one 1 among {listing}, and 0 in the others"
-                if flags
-                else f"expected a win in one of {listing}, found none"
-            ),
+            lambda i: f"expected {'one 1' if flags else 'a win'} among {listing}",
             self.origin,
-            "If a row without a 1 is a tie, give it a column of its own, winner_tie."
-            if flags
-            else "Remove the row.",
+            "Mend the row; if it is a tie, say so in a column of its own, winner_tie.",
         )
         one = flags or bool((total == 1).all())  # else a row has several judgments
         weighted = "weight" in of or not one
