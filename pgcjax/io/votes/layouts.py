@@ -272,6 +272,8 @@ NAMES = {
     "confidence": (),
 }
 """Names of columns by role; the first existing column has the role."""
+GAME_NAMES = ("g1_winner", "game_1_winner"), ("g2_winner", "game_2_winner")
+"""Names of the columns of two games."""
 REJECTED = "rejected"
 """The status of work that the requester refused to pay; its answers do not count."""
 CONTROLS = ("golden:", "hint:")

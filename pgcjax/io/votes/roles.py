@@ -224,11 +224,6 @@ def _beside(roles: Roles) -> None:
         if role not in header.named and role != "query_id":
             if column := header.first(names, of.values()):
                 of[role] = column
-    if "tie" in of and "tie" not in header.named:
-        cells = lenient_numbers(roles.frame[of["tie"]])
-        few = 1.1 * len({*cells.tolist()}) >= len(cells)
-        if (cells >= 1).all() and cells.max() > 1 and few:
-            of["number"] = of.pop("tie")  # `next` writes it as the number of the draw
     if roles.kind == CANONICAL:
         of |= {x: x for x in ("length", "other_length") if header.get(x) == x}
 
@@ -379,20 +374,15 @@ def _columns_of_votes(roles: Roles) -> None:
 
 def _wide(roles: Roles, ends: Mapping[str, str]) -> None:
     """Read columns such as `coverage_vote` and `depth_vote` as those of aspects."""
+    games = [roles.header.first(names) for names in layouts.GAME_NAMES]
+    if "winner" in ends and not roles.each and all(games):
+        roles.of |= dict(zip(("game_1", "game_2"), map(str, games), strict=True))
+        return
     wide: dict[str, dict[str, str]] = {}
     for role, end in ends.items():
         for name, column in roles.header.family(end).items():
             wide.setdefault(name, {})[role] = column
     columns = [next(iter(of.values())) for of in wide.values()]
-    games = {"_".join({*name.split("_")} - {"g", "game"}): name for name in wide}
-    if (
-        {*games} == {"1", "2"}
-        and len(wide) == 2
-        and "winner" in ends
-        and not roles.each
-    ):
-        roles.of |= {f"game_{n}": wide[games[n]]["winner"] for n in "12"}
-        return
     mixed = [n for n in wide if {*n.split("_")} & layouts.MIXED or n[-1:].isdigit()]
     if not roles.each and (len(wide) == 1 or "judge" not in roles.of or mixed):
         raise _no_answer(roles, columns, list(wide))
