@@ -444,27 +444,12 @@ def _no_answer(roles: Roles, columns: Sequence[str], names: Sequence[str]) -> Da
             f"Say which: {options(aspect=EACH)} or {options(judge=EACH)}; or name the "
             f"one that counts, {options(winner=columns[0])}",
         )
-    if columns:
-        return roles.header.error(
-            "has no column that clearly says who won",
-            f"If {columns[0]!r} does, say {options(winner=columns[0])}",
-        )
-    guess = "Add one, such as winner."
-    for column in roles.free():
-        values = lenient_numbers(roles.frame[column])
-        if (values < 0).any() and (values > 0).any() and np.isfinite(values).all():
-            a, b = roles.of["a"], roles.of["b"]
-            guess = f"If {column!r} is above 0 where {a} is better, say "
-            shown = {"first": a} if roles.ends in layouts.ENDS[:-1] else {}
-            turned = options(a=b, b=a, **shown, preference=column)
-            guess += f"{options(preference=column)}; if where {b} is, {turned}"
-            break
-        cells = {*map(str, roles.frame[column].tolist())}
-        if len(cells) <= _FEW and np.isnan(values).all():
-            guess = f"If {column!r} does, say {options(winner=column)}"
-            break
-    mend = guess if "--" in guess else f"{guess} {_layouts(roles)}"
-    return roles.header.error("has no column that says who won", mend)
+    cells = {c: {*map(str, roles.frame[c].tolist())} for c in roles.free()}
+    few = columns or [c for c, distinct in cells.items() if len(distinct) <= _FEW]
+    mend = f"Add one, such as winner. {_layouts(roles)}"
+    if few:
+        mend = f"If {few[0]!r} does, say {options(winner=few[0])}"
+    return roles.header.error("has no column that clearly says who won", mend)
 
 
 def _refuse_rest(roles: Roles) -> None:
