@@ -380,31 +380,22 @@ def exploded(
             origin,
             "Give each vote a row of its own.",
         )
-    lengths = [[len(x) if _is_list(x) else -1 for x in cells[r]] for r in lists]
-    main = lists.index("winner") if "winner" in lists else 0
-    for role, length in zip(lists, lengths, strict=True):
-        refuse(
-            (np.array(length) != np.array(lengths[main])) | (np.array(length) < 0),
-            lambda i, r=role, n=length: (
-                f"expected lists of one length, found {max(lengths[main][i], 0)} of "
-                f"{of[lists[main]]} and {max(n[i], 0) or 'no list'} of {of[r]}"
-            ),
-            origin,
-            "Give each vote its judge; or name the columns that are lists of votes.",
-        )
+    sizes = np.array([[len(x) if _is_list(x) else -1 for x in cells[r]] for r in lists])
+    refuse(
+        (sizes != sizes[0]).any(axis=0) | (sizes[0] < 0),
+        lambda i: f"expected lists of one length as {listed([of[r] for r in lists])}",
+        origin,
+        "Give each vote its judge; or name the columns that are lists of votes.",
+    )
     if "judge" in cells and "judge" not in lists:
         refuse(
-            np.array(lengths[main]) > 1,
-            lambda i: f"expected a judge of each vote in {of[lists[main]]}, found one",
+            sizes[0] > 1,
+            lambda i: f"expected a judge of each vote in {of[saying[0]]}, found one",
             origin,
             "Give a list of judges, as long as that of votes.",
         )
-    rows = np.repeat(np.arange(len(lengths[main])), lengths[main])
-    out = {}
-    for role, column in cells.items():
-        if role in lists:
-            column = pd.Series([*chain.from_iterable(column)], dtype=object)
-        else:
-            column = column.iloc[rows].reset_index(drop=True)
-        out[role] = column
+    rows = np.repeat(np.arange(sizes.shape[1]), sizes[0])
+    out = {r: c.iloc[rows].reset_index(drop=True) for r, c in cells.items()}
+    for role in lists:
+        out[role] = pd.Series([*chain.from_iterable(cells[role])], dtype=object)
     return out, rows
