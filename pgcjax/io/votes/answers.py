@@ -28,7 +28,6 @@ from pgcjax.io.schema import (
 )
 from pgcjax.io.votes.layouts import WON
 from pgcjax.io.votes.words import (
-    BOTH_BAD,
     NEUTRAL,
     NONE,
     OTHERS,
@@ -58,12 +57,10 @@ class Answers(NamedTuple):
     Attributes:
         sign: Sign of each row, ±2 for a definite preference; or `NONE`.
         ids: Whether cells are ids of documents.
-        both_bad: Number of ties that call both documents bad.
     """
 
     sign: np.ndarray
     ids: bool
-    both_bad: int
 
 
 def decode(
@@ -98,8 +95,7 @@ def decode(
     elif unread.any():
         column.leave_unread(unread, verb)
         sign[unread] = NONE
-    both_bad = column.of_word(lambda word: word in BOTH_BAD) & (sign == TIE)
-    return Answers(sign, is_id, int(both_bad.sum()))
+    return Answers(sign, is_id)
 
 
 class _Column:
@@ -126,8 +122,7 @@ class _Column:
         self.by_id = np.where(
             self.text == first, A, np.where(self.text == second, B, np.nan)
         )
-        labels = {*self.text[~np.isnan(self.by_id)]}
-        self.distinct = words.normal(distinct, labels)
+        self.distinct = [*map(normal, distinct)]
         self.by_word = self.of_word(words.sign, float)
         if words.given:
             self.by_id[:] = np.nan

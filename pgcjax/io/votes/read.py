@@ -201,13 +201,11 @@ def _together(
 
 
 def _summed(counts: Iterable[Mapping[Any, Any]]) -> dict[str, Any]:
-    """Add up, over files, the counts of refused answers and of pairs judged bad."""
+    """Add up, over files, the counts of refused answers."""
     refused: Counter[str] = Counter()
     for of_file in counts:
         refused.update(of_file.get("refused", {}))
-    bad = sum(of_file.get("both_bad", 0) for of_file in counts)
-    counted = {"refused": dict(refused), "both_bad": bad}
-    return {name: count for name, count in counted.items() if count}
+    return {"refused": dict(refused)} if refused else {}
 
 
 def _settled(preferences: pd.DataFrame) -> pd.DataFrame:

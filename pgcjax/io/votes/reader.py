@@ -58,8 +58,7 @@ def lay_out(
     Returns:
         Canonical columns, not checked yet, and the origin of each row; None if no two
         columns are the sides of a comparison. `attrs` has `refused`, the number of
-        votes without an answer for each judge ("" if unknown), and `both_bad`, the
-        number of ties that call both documents bad.
+        votes without an answer for each judge ("" if unknown).
 
     Raises:
         DataError: columns or cells are ambiguous, or contradict each other.
@@ -101,7 +100,6 @@ class _Reader:
         self.roles, self.frame, self.origin = roles, roles.frame, origin
         self.named = roles.header.named
         self.signed = signed or "preference" in self.named
-        self.both_bad = 0
 
     def rows(self) -> tuple[pd.DataFrame, Origin]:
         """Read all votes, in the order of the table, without those that say nothing."""
@@ -126,7 +124,7 @@ class _Reader:
                 )
         if refused.any():
             table = table[~refused].reset_index(drop=True)
-        table.attrs = {"refused": dict(counts), "both_bad": self.both_bad}
+        table.attrs = {"refused": dict(counts)}
         return table, replace(self.origin, places=table.pop("place").to_numpy())
 
     def _parts(self) -> list[pd.DataFrame]:
@@ -271,7 +269,6 @@ class _Reader:
             if role in cells:
                 column = cells[role].tolist()
                 read = decode(column, two, words, of[role], at, verb)
-                self.both_bad += read.both_bad
                 sign = read.sign
                 if role == "loser":
                     sign = np.where(sign == NONE, NONE, 0.0 - sign)

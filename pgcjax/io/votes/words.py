@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import isfinite, isnan
@@ -25,11 +25,9 @@ def _listed(text: str) -> set[str]:
     return {*text.split(", ")}
 
 
-BOTH_BAD = _listed(
+_TIES = _listed(
     "both bad, bothbad, both are bad, tie bothbad, tie both bad, neither is good, "
-    "neither good, both poor, equally bad"
-)
-_TIES = BOTH_BAD | _listed(
+    "neither good, both poor, equally bad, "
     "tie, tied, ties, a tie, it is a tie, it s a tie, its a tie, a draw, "
     "it is a draw, it s a draw, draw, drawn, equal, equally, about equal, "
     "roughly equal, both equal, same, the same, about the same, similar, even, "
@@ -82,8 +80,6 @@ _VERSUS = re.compile(
     rf"{_SIDE} ?(?P<mark>>>|>|<<|<|≻|≺|==|=|~|≈) ?"
     + _SIDE.replace("?P<end>", "?P<other>")
 )
-_OTHER_DIGIT = re.compile("[3-9]").search
-"""Finds a digit that most ids have, and no word for a side, a tie or no answer has."""
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII)
 
 
@@ -111,13 +107,9 @@ def normal(text: str) -> str:
     return bare or text
 
 
+@lru_cache(2**16)
 def sides(word: str) -> Mapping[str, float]:
     """Read a normal word as a side, in each family of words that has it."""
-    return {} if _OTHER_DIGIT(word) else _sides(word)
-
-
-@lru_cache(2**16)
-def _sides(word: str) -> Mapping[str, float]:
     if match := _VERSUS.fullmatch(word):
         end, other = (_SHORT.get(match[n], match[n]) for n in ("end", "other"))
         mark = match["mark"]
@@ -160,12 +152,6 @@ class Words:
             for name, sign in zip(names, (A, B), strict=False)
             if name
         }
-
-    def normal(self, texts: Iterable[str], taken: Container[str]) -> list[str]:
-        """Write cells as words, but leave ids in `taken` that cannot be words."""
-        if any(map(_OTHER_DIGIT, (*self.meant, *self.names))):
-            taken = ()
-        return [t if t in taken and _OTHER_DIGIT(t) else normal(t) for t in texts]
 
     @property
     def given(self) -> bool:
