@@ -328,7 +328,7 @@ def probability(
     """Read the probability that the first document is better, a tie being half.
 
     Raises:
-        DataError: probabilities do not add up to 1, or contradict the row's winner.
+        DataError: probabilities do not add up to 1.
     """
     roles = ("p_a", "p_tie", "p_b", "probability", "confidence")
     given = {r: lenient_numbers(cells[r]) for r in roles if r in cells}
@@ -357,16 +357,6 @@ def probability(
         p = 0.5 + side * (given["confidence"] - 0.5)
     else:
         return None
-    refuse(
-        np.isfinite(sign) & (np.sign(p - 0.5) * np.sign(sign) < 0),
-        lambda i: (
-            f"the row says who won, but the probability {p[i]:g} of the first says "
-            "that the other did"
-        ),
-        at,
-        f"If it is that the winner is better, say --columns confidence="
-        f"{of[next(iter(given))]}; else name one of the two (columns= in Python).",
-    )
     return p
 
 
@@ -384,5 +374,6 @@ def check_probability(table: pd.DataFrame, origin: Origin) -> None:
             "two, it says that the other one wins"
         ),
         origin,
-        "probability is that doc_id is better than other_doc_id.",
+        "It is that doc_id is better; one that the winner is better has the role "
+        "confidence (--columns, in Python columns=).",
     )
