@@ -298,16 +298,6 @@ def test_wrong_arguments(put):
         read_preferences(pd.DataFrame(columns=NAMES))
 
 
-def test_repeats_and_conflicts_are_kept_and_counted(put):
-    text = "q a b a\nq b a a\nq a b b\nq a c a\nr a b a\n"
-    prefs = read_preferences(put("a.txt", text))
-    assert len(prefs) == 5
-    assert summarise_preferences(prefs) == [
-        "2 queries, 5 judgments of 5 documents",
-        "1 repeated judgment, 1 conflicting pair: all count",
-    ]
-
-
 def test_public_preferences(data):
     """Sizes of the public files, and what each judgment says."""
     clarke = read_preferences(data / "dl21/judgments.txt.gz")
