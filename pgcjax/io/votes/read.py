@@ -235,9 +235,6 @@ def _placed(content: Named | Regular) -> tuple[pd.DataFrame, Origin]:
     if checked or _was_read(content):
         if origin.unit == "line":
             _tell_options(content)
-        first = chosen().columns.get("first", "")
-        if first in ("doc_id", "other_doc_id") and "first" not in frame:
-            frame = frame.assign(first=frame[first])
         table = frame if checked else _columns(frame, origin)
     else:
         written = bool(content.head) and content.head[0].startswith(HEADER_MARK)
@@ -291,13 +288,7 @@ def _covariates() -> list[str]:
 
 def _tell_options(content: Named) -> None:
     """Warn that options for columns do not apply to a file without a header."""
-    options = chosen()
-    columns = {**options.columns}
-    if columns.get("first") in ("doc_id", "other_doc_id"):
-        columns.pop("first")
-    names = [
-        n for n, given in (("columns", columns), ("answers", options.answers)) if given
-    ]
+    names = [name for name in ("columns", "answers") if getattr(chosen(), name)]
     if names:
         warnings.warn(
             f"{content.origin.name}: has no header, so {' and '.join(names)} do not "

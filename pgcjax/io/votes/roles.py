@@ -147,11 +147,7 @@ def _named(header: Header) -> tuple[dict[str, str], dict[str, str]]:
     for role, name in header.named.items():
         if name in (NOTHING, EACH):
             continue
-        if (column := header.get(name)) is None and role == "first":
-            pair = header.canonical()  # a side may have its canonical name
-            if pair and name in ("doc_id", "other_doc_id"):
-                column = pair.columns[name == "other_doc_id"]
-        if column is not None:
+        if column := header.get(name):
             of[role] = column
         elif role in _FAMILIES and header.family(name):
             families[role] = name
