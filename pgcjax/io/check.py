@@ -96,7 +96,6 @@ def summarise_preferences(preferences: pd.DataFrame) -> list[str]:
         + _double_votes(preferences)
         + _notes(
             (refused, "vote", " without an answer: left out"),
-            (preferences.attrs.get("both_bad", 0), "tie", " of two that are both bad"),
             _comments(preferences),
         )
     )

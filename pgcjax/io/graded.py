@@ -186,7 +186,8 @@ def _read(source: files.Sources, kind: GradedFormat) -> PlainTable | pd.DataFram
     for content, table in files.contents(
         source, kind.name, partial(_load, kind), of_table
     ):
-        _refuse_others(kind, table, content.origin)
+        if kind is _CONTEXT:
+            _refuse_itself(table, content.origin)
         read.append((content, table))
     frames = [table for _, table in read if isinstance(table, pl.DataFrame)]
     if len(frames) == len(read):
@@ -232,30 +233,23 @@ def _load_file(kind: GradedFormat, path: Path) -> Named | Regular:
         return frame if regular else None
 
     content = fast_columns.load(path, "auto", parse)
-    if not isinstance(content, Columns):
+    if isinstance(content, Named):
         return content
-    content.check_width(kind.line, kind.width)
-    columns = zip(*content.rows, strict=True)
-    frame = pd.DataFrame(dict(zip(layout, columns, strict=True)))
-    return Named(frame, content.origin, comments=content.comments)
+    if isinstance(content, Columns):
+        content.check_width(kind.line, kind.width)
+        columns = map(list, zip(*content.rows, strict=True))
+        frame = pl.DataFrame(dict(zip(layout, columns, strict=True)))
+    else:
+        frame = content.frame
+    if kind is not _CONTEXT:
+        _refuse_preferences(kind, frame, content.origin)
+    if isinstance(content, Regular):
+        return content
+    return Named(frame.to_pandas(), content.origin, comments=content.comments)
 
 
-def _refuse_others(
-    kind: GradedFormat, table: pl.DataFrame | pd.DataFrame, origin: Origin
-) -> None:
-    """Refuse documents that are graded after themselves, and preferences."""
-    second, context = kind.file[1], kind is _CONTEXT
-    # A line without a header names no columns.
-    if not context and (origin.unit != "line" or second not in table.columns):
-        return
-    if isinstance(table, pd.DataFrame):
-        # A cell that is no text must equal no id; no id has a tab.
-        cells = [x if isinstance(x, str) else f"\t{x}" for x in table[second]]
-        table = table.assign(**{second: pd.Series(cells, dtype="str")})
-        table = fast_columns.of_pandas(table, table.columns)
-    if not context:
-        _refuse_preferences(kind, table, origin)
-        return
+def _refuse_itself(table: pl.DataFrame | pd.DataFrame, origin: Origin) -> None:
+    """Refuse documents that are graded after themselves."""
     query, doc = table["query_id"], table["doc_id"]
     refuse(
         (doc == table["previous_doc_id"]).to_numpy(),
@@ -275,10 +269,10 @@ def _refuse_preferences(
     judge or intent is. Second fields that are small whole numbers decide nothing.
     """
     query, second, doc = (table[n] for n in ("query_id", kind.file[1], "doc_id"))
-    grade = table["relevance"]
+    grade = table["relevance"].cast(NUMBER, strict=False)
     if (
         (second == second[0]).all()
-        or not grade.is_in([-2.0, -1.0, 0.0, 1.0, 2.0]).all()
+        or not grade.is_in([-2.0, -1.0, 0.0, 1.0, 2.0]).fill_null(False).all()
         or ((second == "NA") != (grade == 2)).any()
         or ((doc == "NA") != (grade == -2)).any()
     ):
@@ -289,7 +283,7 @@ def _refuse_preferences(
     judged = [s in names and (q, s) in docs for q, s in zip(query, second, strict=True)]
 
     def problem(i: int) -> str:
-        line = f"{query[i]} {second[i].lstrip()} {doc[i]} {grade[i]:g}"
+        line = f"{query[i]} {second[i]} {doc[i]} {grade[i]:g}"
         return f"expected '{kind.line}', found preferences of Jelsas: {shorten(line)}"
 
     mend = "Preferences go with preferences= (--prefs on the command line)."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +82,10 @@ def read_grids(source: files.Sources) -> pd.DataFrame:
 def _load(path: Path) -> Named:
     data = read_bytes(path)
     container = container_of(path, data)
-    if container in ("jsonl", "columns") and _is_xie(path, decode(path, data)):
-        return _read_xie(path, decode(path, data))
+    if container in ("jsonl", "columns"):
+        queries = _objects(path, decode(path, data))
+        if queries is not None:
+            return _read_xie(path, queries)
     return files.with_header(path, data, ", ".join(GRIDS))
 
 
@@ -102,27 +104,17 @@ def _canonical_grids(content: Named) -> pd.DataFrame:
     return table
 
 
-def _is_xie(path: Path, text: str) -> bool:
-    """Return whether a file is one object of objects, not one object per line."""
-    text = text.lstrip()
-    if not text.startswith("{"):
-        return False
-    try:
-        record = json.loads(text.split("\n", 1)[0])
-    except (ValueError, RecursionError):  # the object may continue in the next line
-        return not {".jsonl", ".ndjson"} & set(path.suffixes)
-    return isinstance(record, dict) and all(
-        isinstance(value, dict) for value in record.values()
-    )
+def _objects(path: Path, text: str) -> dict[str, dict] | None:
+    """Read one object of objects; return None for other files."""
+    with suppress(NoJson):
+        value = read_json(text, str(path))
+        if isinstance(value, dict) and all(isinstance(x, dict) for x in value.values()):
+            return value
+    return None
 
 
-def _read_xie(path: Path, text: str) -> Named:
-    """Read the JSON of Xie et al.; messages name its rows, which have no lines."""
-    try:
-        queries = read_json(text, str(path))
-    except NoJson as error:
-        where = f"{path}:{error.line}"
-        raise _not_xie(where, f"expected JSON: {error.reason}") from None
+def _read_xie(path: Path, queries: dict[str, dict]) -> Named:
+    """Read positions as in Xie et al.; messages name rows, which have no lines."""
     rows, places, where = [], [], str(path)
     try:
         for query, engines in queries.items():

@@ -1,13 +1,10 @@
 """Parser of JSON that refuses repeated keys, as one of two values would be lost."""
 
 import json
-import re
 from typing import Any
 
 from pgcjax.errors import DataError
 from pgcjax.io.schema import shorten
-
-_TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|[{}]')
 
 
 class NoJson(Exception):
@@ -19,7 +16,7 @@ class NoJson(Exception):
 
 
 class _Repeat(Exception):
-    """An object has a key twice."""
+    """An object has a key twice; the first argument is the key."""
 
 
 def read_json(text: str, name: str, first: int = 1) -> Any:
@@ -27,16 +24,15 @@ def read_json(text: str, name: str, first: int = 1) -> Any:
 
     Raises:
         NoJson: the text is no JSON, or is nested too deeply.
-        DataError: an object has a key twice.
+        DataError: an object has a key twice; the message names the line of a text of
+            one line, else the file.
     """
     try:
         return _DECODER.decode(text)
-    except _Repeat:
-        key, place = _repeat(text)
-        line = first + text.count("\n", 0, place)
+    except _Repeat as repeat:
         raise DataError(
-            f"the key {key} is twice in one object",
-            where=f"{name}:{line}",
+            f"the key {shorten(repeat.args[0])} is twice in one object",
+            where=name if "\n" in text.strip() else f"{name}:{first}",
             mend="Keep one of the two.",
         ) from None
     except RecursionError:
@@ -49,24 +45,9 @@ def read_json(text: str, name: str, first: int = 1) -> Any:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        raise _Repeat
+        names = [name for name, _ in pairs]
+        raise _Repeat(next(name for name in names if names.count(name) > 1))
     return record
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_once)  # made once, not for each line
-
-
-def _repeat(text: str) -> tuple[str, int]:
-    """Find the first key that an object repeats, and its place in the text."""
-    objects: list[set[str]] = []
-    for token in _TOKEN.finditer(text):
-        if token[0] == "{":
-            objects.append(set())
-        elif token[0] == "}":
-            objects.pop()
-        elif token[2]:
-            key = json.loads(token[1])
-            if key in objects[-1]:
-                return shorten(key), token.start()
-            objects[-1].add(key)
-    raise AssertionError("no object repeats a key")

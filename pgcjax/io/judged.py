@@ -175,13 +175,13 @@ class _ByEnd(NamedTuple):
         table: As `JudgedDocuments.table`.
         key: Key of each document.
         first: Row of the first document whose key has each end.
-        count: Number of documents whose keys have each end.
+        size: Number of documents whose keys have each end.
     """
 
     table: pl.DataFrame
     key: UInt64[np.ndarray, " documents"]
     first: Int[np.ndarray, " ends"]
-    count: Int[np.ndarray, " ends"]
+    size: Int[np.ndarray, " ends"]
 
 
 def _keys(query: np.ndarray, hash_: np.ndarray) -> np.ndarray:

@@ -1,6 +1,5 @@
-"""Lengths of documents: files, tables, DataFrames and dicts in, a table out."""
+"""Lengths of documents: files, tables and DataFrames in, a table out."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,8 @@ import pandas as pd
 from jaxtyping import Float64
 
 from pgcjax.io import files
+from pgcjax.io.bytes import read_bytes
 from pgcjax.io.containers import Named
-from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import (
     GENERAL,
     expect,
@@ -20,16 +19,13 @@ from pgcjax.io.schema import (
     refuse,
 )
 
-_LAYOUTS = {2: ("doc_id", "length"), 3: ("query_id", "doc_id", "length")}
-
 
 def read_lengths(source: files.Sources) -> pd.DataFrame:
     """Read the lengths of documents, in any unit.
 
     Args:
-        source: Files with lines `doc length` or `query doc length`, or with columns
-            doc_id, length and, optionally, query_id; or a table, as in `read_runs`; or
-            `{doc: length}`.
+        source: Files with columns doc_id, length and, optionally, query_id; or a table,
+            as in `read_runs`.
 
     Returns:
         Table with doc_id, length (float64) and, where given, query_id.
@@ -37,23 +33,11 @@ def read_lengths(source: files.Sources) -> pd.DataFrame:
     Raises:
         DataError: a row is malformed, or a document has two lengths.
     """
-    source = in_hand(source, "lengths")
-    if isinstance(source, Mapping):
-        rows = [(str(doc), length) for doc, length in source.items()]
-        source = pd.DataFrame(rows, columns=list(_LAYOUTS[2]))
     return files.read_tables(source, "lengths", _load, _checked)[0]
 
 
 def _load(path: Path) -> Named:
-    content = files.load(path)
-    if isinstance(content, Named):
-        return content
-    width = len(content.rows[0])
-    layout = _LAYOUTS.get(width, _LAYOUTS[2])
-    mend = "Lengths have 2 columns, 3 with a query, or a header."
-    content.check_width(" ".join(c.removesuffix("_id") for c in layout), mend)
-    columns = zip(*content.rows, strict=True)
-    return Named(pd.DataFrame(dict(zip(layout, columns, strict=True))), content.origin)
+    return files.with_header(path, read_bytes(path), "doc_id, length")
 
 
 def _checked(content: Named) -> pd.DataFrame:

@@ -12,7 +12,6 @@ import json
 import pkgutil
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
@@ -117,25 +116,20 @@ class Content:
         """Read a file of a ZIP archive.
 
         Raises:
-            DataError: there is no such file, it is damaged, or too large for memory.
+            DataError: it is too large for memory. KeyError: there is no such file.
         """
-        if self._archive is None or name not in self._archive.namelist():
-            self.refuse(f"expected a ZIP archive with a file {name}", _MEND)
+        if self._archive is None:
+            raise KeyError(name)
         check_size(self._path, self._archive.getinfo(name).file_size)
-        with self._unzipping():
-            return self._archive.read(name)
+        return self._archive.read(name)
 
     @cached_property
     def _archive(self) -> ZipFile | None:
-        with self._unzipping():
-            zipped = self._data.startswith(ZIP)
-            return ZipFile(BytesIO(self._data)) if zipped else None
-
-    @contextmanager
-    def _unzipping(self) -> Iterator[None]:
+        if not self._data.startswith(ZIP):
+            return None
         try:
-            yield
-        except (BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+            return ZipFile(BytesIO(self._data))
+        except BadZipFile as error:
             self.refuse(f"cannot read the ZIP archive: {error}", "Fetch it again.")
 
     def refuse(self, message: str, mend: str, row: int | None = None) -> NoReturn:

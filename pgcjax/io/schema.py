@@ -47,6 +47,7 @@ ALIASES = {
     "kind": ("type",),
     "row": (),
     "column": ("col",),
+    "length": (),
 }
 EXACT = 2.0**53
 """From this number on, different whole numbers may be equal as float64."""

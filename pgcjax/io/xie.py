@@ -107,15 +107,12 @@ def _read(path: Path, drop_decimal: bool) -> pd.DataFrame:
 
 def _problem(row: list[str]) -> str:
     """Describe the error of a row; "" if it has none."""
-    if len(row) != _WIDTH:
+    images = row[1].split(",") if len(row) == _WIDTH else []
+    if len(images) != 2 or any(vote not in _ALL for vote in row[2:]):
         text = shorten(" ".join(row))
-        return f"expected {_WIDTH} fields, found {len(row)}: {text}"
-    images = row[1].split(",")
-    if len(images) != 2:
-        return f"expected two images with a comma between, found {shorten(row[1])}"
+        return (
+            f"expected query, image,image and votes of -2, -1, 0, 1 or 2, found {text}"
+        )
     if images[0] == images[1]:
         return f"image {images[0]!r} is compared with itself"
-    wrong = [vote for vote in row[2:] if vote not in _ALL]
-    if wrong:
-        return f"expected votes of -2, -1, 0, 1 or 2, found {shorten(wrong[0])}"
     return ""

@@ -26,9 +26,8 @@ from pgcjax.engine.chunk import together
 from pgcjax.engine.plan import MemoryLimits
 from pgcjax.engine.request import read_request, runs_of
 from pgcjax.engine.scored import by_measure
-from pgcjax.errors import DataWarning, UsageError, check_choice, counted
+from pgcjax.errors import DataWarning, UsageError, counted
 from pgcjax.io.check import fingerprint
-from pgcjax.io.choices import ORDERS
 from pgcjax.io.judgments import read_judgments
 from pgcjax.io.reading import memory_limit
 from pgcjax.measures import ir_names
@@ -169,31 +168,22 @@ class _Mean(ir_measures.MeanAgg):
 
 
 class Provider(providers.Provider):
-    """Computes measures of pgcjax; those of one evaluator and binding together.
-
-    Args:
-        order: Order of documents in a run, as in `pgcjax.evaluate`.
-    """
+    """Computes measures of pgcjax; those of one evaluator and binding together."""
 
     NAME = "pgcjax"
-
-    def __init__(self, order: str = "trec"):
-        super().__init__()
-        check_choice("order", order, ORDERS)
-        self._order = order
 
     def supports(self, measure: Any) -> bool:
         """Return whether this is a measure of pgcjax."""
         return isinstance(measure, BoundMeasure)
 
     def _evaluator(self, measures: Iterable[Any], qrels: Any) -> "Evaluator":
-        return Evaluator(measures, qrels, self._order)
+        return Evaluator(measures, qrels)
 
 
 class Evaluator(providers.Evaluator):
     """Scores runs by measures whose judgments are read and laid out once."""
 
-    def __init__(self, measures: Iterable[BoundMeasure], qrels: Any, order: str):
+    def __init__(self, measures: Iterable[BoundMeasure], qrels: Any):
         """Read the qrels; if they are None, all judged queries count."""
         measures = list(measures)
         frame = queries = None
@@ -205,7 +195,7 @@ class Evaluator(providers.Evaluator):
         for measure in measures:
             together.setdefault(measure.bound, []).append(measure)
         self._parts = [
-            _BoundMeasures(members, _sources(members, frame), queries, order)
+            _BoundMeasures(members, _sources(members, frame), queries)
             for members in together.values()
         ]
 
@@ -225,11 +215,10 @@ class _BoundMeasures:
         measures: list[BoundMeasure],
         sources: dict[str, Any],
         queries: list[str] | None,
-        order: str,
     ):
         limits = MemoryLimits(memory_limit(None))
         self._measures, self._limits = measures, limits
-        self._request = read_request(sources, [str(m.asked) for m in measures], order)
+        self._request = read_request(sources, [str(m.asked) for m in measures], "trec")
         self._batches = self._request.batches(budget=limits.tile, keep=limits.kept)
         docs = {member.measure: member.tensors.docs for member in self._request.members}
         self._queries = {}

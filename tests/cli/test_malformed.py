@@ -201,11 +201,11 @@ PREFS = {
     ),
     ("x.csv", "qid,docno,other,pref\nq1,a,b,yes\n"): (
         "x.csv:2: expected which of 'a' and 'b' is better as pref, found 'yes'. Say "
-        "what the words mean, such as --answers a=yes,b=no or --answers a=no,b=yes "
-        "(answers= in Python)."
+        "what the words mean, such as --answers a=yes or --answers b=yes (answers= in "
+        "Python)."
     ),
     ("x.csv", "qid,docno,other,winner,loser\nq1,a,b,b,b\n"): (
-        "x.csv:2: loser is 'b', but docno is 'a' and other is 'b'. Mend the row, or "
+        "x.csv:2: loser is 'b', but the rest of the row says 'a'. Mend the row, or "
         "rename a column that means something else."
     ),
     ("x.csv", "qid,winner,loser,weight\nq1,a,b,-1\n"): (

@@ -153,10 +153,10 @@ def test_wrong_json_of_xie(put, value, message):
 
 
 def test_json_that_is_none(put):
-    with pytest.raises(DataError, match=r"g\.json:3: expected JSON: "):
+    with pytest.raises(DataError, match=r"g\.json:1: expected one JSON object a line"):
         read_grids(put("g.json", '{\n"q": {},\n]'))
     twice = '{"q": {"0": {"0":\n[0, 0, 1],\n"\\u0030": [0, 0, 1]}}}'
-    with pytest.raises(DataError, match=r"h\.json:3: the key '0' is twice in one obj"):
+    with pytest.raises(DataError, match=r"h\.json: the key '0' is twice in one object"):
         read_grids(put("h.json", twice))
 
 

@@ -6,10 +6,8 @@ import pytest
 
 import pgcjax
 from pgcjax.errors import DataError, UsageError
-from pgcjax.files import read_preferences
 from pgcjax.io.check import fingerprint
 from pgcjax.io.fast_columns import PlainTable
-from pgcjax.io.graded import read_qrels
 from pgcjax.io.judgments import KINDS, by_kind, read_as_they_come, read_judgments
 from pgcjax.tensors.judgments import Judgments
 
@@ -66,26 +64,6 @@ def test_regular_files_are_tables_of_pandas_when_asked(tmp_path):
         assert len(rest) == 1 and Judgments(mixed).columns(kind) is whole
     assert found["qrels"].attrs == {"comments": 1, "repeats": 0}
     assert found["preferences"]["other_doc_id"].isna().tolist() == [0, 0, 0, 1]
-
-
-def test_files_that_need_a_look_are_read_exactly(tmp_path):
-    """A repeat, which two files make, and preferences that pass for grades."""
-    for name, text in {"a": "q 0 d 1\n", "b": "q 0 d 1\n", "c": "q 0 d 2\n"}.items():
-        (tmp_path / name).write_text(text)
-    twice = read_qrels([tmp_path / "a", tmp_path / "b"])
-    assert (len(twice), twice.attrs["repeats"]) == (1, 1)
-    with pytest.raises(DataError) as refused:
-        read_qrels([tmp_path / "a", tmp_path / "c"])
-    assert str(refused.value).startswith(
-        f"{tmp_path / 'c'}:1: document 'd' of query 'q' has two grades: 1 "
-        f"({tmp_path / 'a'}:1) and 2"
-    )
-    (tmp_path / "jelsas").write_text("q x a 1\nq a x 1\n")
-    with pytest.raises(DataError, match="found preferences of Jelsas"):
-        read_qrels(tmp_path / "jelsas")
-    (tmp_path / "itself").write_text("q a b a\nq a a a\n")
-    with pytest.raises(DataError, match=":2: document 'a' is compared with itself"):
-        read_preferences(tmp_path / "itself")
 
 
 def test_no_such_kind(tmp_path):

@@ -221,7 +221,9 @@ def test_archives(tmp_path, readers):
         content.member("other.json")
 
     add(readers, "archive", unzipped)
-    with pytest.raises(DataError, match="log.eval: expected a ZIP archive with a file"):
+    with pytest.raises(
+        DataError, match="log.eval: does not have the layout that archive"
+    ):
         read_preferences(path)
     path.write_bytes(data[: len(data) // 2])
     with pytest.raises(DataError, match="cannot read the ZIP archive"):

@@ -57,12 +57,12 @@ def test_a_folder_and_files(put, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q\ta,b\t0\t0\n", ":2: expected 5 fields, found 4: 'q a,b 0 0'"),
-        ("q\ta\t0\t0\t0\n", ":2: expected two images with a comma between, found 'a'"),
-        ("q\ta,b,c\t0\t0\t0\n", "found 'a,b,c'"),
+        ("q\ta,b\t0\t0\n", ":2: expected query, image,image and votes of -2, -1, 0, "),
+        ("q\ta\t0\t0\t0\n", "found 'q a 0 0 0'. The layout is that of image_pairs_an"),
+        ("q\ta,b,c\t0\t0\t0\n", "found 'q a,b,c 0 0 0'"),
         ("q\ta,a\t0\t0\t0\n", ":2: image 'a' is compared with itself"),
-        ("q\ta,b\t0\t3\t0\n", ":2: expected votes of -2, -1, 0, 1 or 2, found '3'"),
-        ("q\ta,b\t0\t\t0\n", "found ''"),
+        ("q\ta,b\t0\t3\t0\n", "found 'q a,b 0 3 0'"),
+        ("q\ta,b\t0\t\t0\n", "found 'q a,b 0 0'"),
         ("q\ta,\t0\t0\t0\n", ":2: expected other_doc_id, found nothing"),
         ("", ": holds a header only"),
     ],

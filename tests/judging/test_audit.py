@@ -170,14 +170,13 @@ def test_length_is_found():
     of = found(result)
     assert of.loc["longer", "low"] < np.exp(-0.4) < of.loc["longer", "high"]
     assert of.loc["longer", "verdict"] == "prefers shorter ones"
-    # Lengths of a file, or by id, are those of columns.
+    # Lengths of a table are those of columns.
     lengths = pd.concat(
         votes[[f"doc_{s}", f"length_{s}"]].set_axis(["doc_id", "length"], axis=1)
         for s in "ab"
     ).drop_duplicates()
     plain = votes.drop(columns=["length_a", "length_b"])
-    for given in (lengths, dict(lengths.to_numpy().tolist())):
-        pd.testing.assert_frame_equal(audit(plain, lengths=given).table, result.table)
+    pd.testing.assert_frame_equal(audit(plain, lengths=lengths).table, result.table)
     of = found(audit(plain))
     assert of.loc["longer", "verdict"] == (
         "not asked: some lengths are unknown (--lengths FILE)"
@@ -192,7 +191,8 @@ def test_length_that_goes_with_few_documents_is_no_bias():
             shown(seed, 20, 0, sd=1.5).head(190),
             np.random.default_rng([seed, 1]),
         )
-        length = {f"d{i:02d}": 2 ** made.normal(6, 1) for i in range(20)}
+        ids = [f"d{i:02d}" for i in range(20)]
+        length = pd.DataFrame({"doc_id": ids, "length": 2 ** made.normal(6, 1, 20)})
         row = found(audit(votes, lengths=length)).loc["longer"]
         held.append(row["low"] <= 1 <= row["high"])
     assert np.mean(held) >= 0.85

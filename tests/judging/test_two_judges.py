@@ -166,7 +166,8 @@ def test_a_judge_that_prefers_longer_ones_is_found():
     longer = fond["doc_id"].map(lengths) > fond["other_doc_id"].map(lengths)
     sways = np.random.default_rng(5).random(len(fond)) < 0.4
     fond.loc[sways, "preference"] = np.where(longer[sways], 1, -1)
-    found = row(compare(fond, votes(6), lengths=lengths), "longer")
+    table = pd.DataFrame(lengths.items(), columns=["doc_id", "length"])
+    found = row(compare(fond, votes(6), lengths=table), "longer")
     assert found["verdict"] == "A prefers longer ones more" and found["low"] > 1
 
 

@@ -205,11 +205,6 @@ ONE = {"q": {"a": 1}}
             "ImagePGC scores image grids, which ir_measures does not have",
         ),
         (
-            lambda: plugin.Provider(order="x"),
-            UsageError,
-            "order is one of trec, clarke, rank, not 'x'",
-        ),
-        (
             lambda: plugin.nope,
             AttributeError,
             "module 'pgcjax.plugins.ir_measures' has no attribute 'nope'",
@@ -222,12 +217,9 @@ def test_what_is_wrong_is_said_in_one_line(make, kind, message):
     assert str(refused.value) == message
 
 
-def test_ties_are_ordered_as_the_provider_says():
-    """By document id descending, as trec_eval does; or ascending, as Clarke does."""
-    first, run = plugin.P @ 1, {"q": {"a": 1.0, "b": 1.0}}
-    for order, value in (("trec", 0), ("clarke", 1)):
-        provider = plugin.Provider(order=order)
-        assert provider.calc_aggregate([first], ONE, run) == {first: value}
+def test_ties_are_ordered_as_trec_eval_does():
+    run = {"q": {"a": 1.0, "b": 1.0}}
+    first = plugin.P @ 1
     assert ir_measures.calc_aggregate([first], ONE, run) == {first: 0}
 
 

@@ -28,7 +28,6 @@ from pgcjax.io.schema import (
 )
 from pgcjax.io.votes.layouts import WON
 from pgcjax.io.votes.words import (
-    BOTH_BAD,
     NEUTRAL,
     NONE,
     OTHERS,
@@ -42,7 +41,6 @@ from pgcjax.io.votes.words import (
     is_code,
     normal,
     plain,
-    scale,
     sides,
 )
 from pgcjax.later import pd
@@ -59,12 +57,10 @@ class Answers(NamedTuple):
     Attributes:
         sign: Sign of each row, ±2 for a definite preference; or `NONE`.
         ids: Whether cells are ids of documents.
-        both_bad: Number of ties that call both documents bad.
     """
 
     sign: np.ndarray
     ids: bool
-    both_bad: int
 
 
 def decode(
@@ -99,8 +95,7 @@ def decode(
     elif unread.any():
         column.leave_unread(unread, verb)
         sign[unread] = NONE
-    both_bad = column.of_word(lambda word: word in BOTH_BAD) & (sign == TIE)
-    return Answers(sign, is_id, int(both_bad.sum()))
+    return Answers(sign, is_id)
 
 
 class _Column:
@@ -127,8 +122,7 @@ class _Column:
         self.by_id = np.where(
             self.text == first, A, np.where(self.text == second, B, np.nan)
         )
-        labels = {*self.text[~np.isnan(self.by_id)]}
-        self.distinct = words.normal(distinct, labels)
+        self.distinct = [*map(normal, distinct)]
         self.by_word = self.of_word(words.sign, float)
         if words.given:
             self.by_id[:] = np.nan
@@ -241,18 +235,15 @@ def check_signs(sign: np.ndarray, name: str, at: Origin) -> None:
     """
     if (sign < 0).any() or np.isin(sign, (0.0, 1.0)).all():
         return
-    if np.isin(sign, (1.0, 2.0)).all():
-        more = "--answers a=1,b=2 (places)"
-    elif (sign > 1).any():
-        more = scale(sign)
-    else:
-        more = f"--columns probability={name} (that the first is better)"
+    more = f"--columns probability={name} (that the first is better)"
+    if (sign > 1).any():
+        more = guess_answers([f"{value:g}" for value in np.unique(sign)])
     raise DataError(
         f"{name} is never below 0, and not always 0 or 1: it may be a place, a "
         "probability or a strength",
         where=at.name,
-        mend=f"Say what it is: {more}, or --columns preference={name} (above 0, the "
-        f"first is better; its size changes no score) {_BOTH}",
+        mend=f"Say what it is: {more + '; or ' if more else ''}--columns preference="
+        f"{name} (above 0, the first is better; its size changes no score) {_BOTH}",
     )
 
 
@@ -309,11 +300,9 @@ def check_sides(
     Raises:
         DataError: there is one.
     """
-    rest = ["a", "b", "preference"]
     if kind == WON:
         cells = {"winner": cells["a"], "loser": cells["b"], **cells}
         of = {**of, "winner": of["a"], "loser": of["b"]}
-        rest = ["winner", "loser", "preference"]
     signs = pd.Series(sign)
     for role, (won, lost) in (("winner", docs), ("loser", docs[::-1])):
         if role not in cells:
@@ -321,13 +310,9 @@ def check_sides(
         column = ids(cells[role], at, empty="preference" in cells)
         expected = won.where(signs > 0, lost).where(signs != 0)
 
-        def problem(i: int, role=role, column=column) -> str:
-            row = {r: cells[r].tolist()[i] for r in rest if r in cells and r != role}
-            row |= {"preference": float(sign[i])} if "preference" in row else {}
-            return f"{of[role]} is {column[i]!r}, but " + " and ".join(
-                f"{of[r]} is {'empty' if plain(cell) == '' else repr(cell)}"
-                for r, cell in row.items()
-            )
+        def problem(i: int, role=role, column=column, expected=expected) -> str:
+            other = "a tie" if sign[i] == TIE else repr(expected[i])
+            return f"{of[role]} is {column[i]!r}, but the rest of the row says {other}"
 
         refuse(
             (column.notna() & ~(column == expected).fillna(False)).to_numpy(bool),
@@ -343,7 +328,7 @@ def probability(
     """Read the probability that the first document is better, a tie being half.
 
     Raises:
-        DataError: probabilities do not add up to 1, or contradict the row's winner.
+        DataError: probabilities do not add up to 1.
     """
     roles = ("p_a", "p_tie", "p_b", "probability", "confidence")
     given = {r: lenient_numbers(cells[r]) for r in roles if r in cells}
@@ -372,16 +357,6 @@ def probability(
         p = 0.5 + side * (given["confidence"] - 0.5)
     else:
         return None
-    refuse(
-        np.isfinite(sign) & (np.sign(p - 0.5) * np.sign(sign) < 0),
-        lambda i: (
-            f"the row says who won, but the probability {p[i]:g} of the first says "
-            "that the other did"
-        ),
-        at,
-        f"If it is that the winner is better, say --columns confidence="
-        f"{of[next(iter(given))]}; else name one of the two (columns= in Python).",
-    )
     return p
 
 
@@ -399,5 +374,6 @@ def check_probability(table: pd.DataFrame, origin: Origin) -> None:
             "two, it says that the other one wins"
         ),
         origin,
-        "probability is that doc_id is better than other_doc_id.",
+        "It is that doc_id is better; one that the winner is better has the role "
+        "confidence (--columns, in Python columns=).",
     )

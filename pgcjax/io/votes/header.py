@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from shlex import quote
 from typing import NamedTuple
 
 from pgcjax.errors import DataError, listed
@@ -103,8 +104,7 @@ class Header:
     def options(self, **more: str) -> str:
         """Write `--columns` with the columns that were named, and `more`."""
         parts = [f"{role}={name}" for role, name in {**self.named, **more}.items()]
-        text = ",".join(parts)
-        return f"--columns {text!r}" if " " in text else f"--columns {text}"
+        return f"--columns {quote(','.join(parts))}"
 
     def error(self, problem: str, mend: str) -> DataError:
         """Return the error of a table; options in its advice get their Python names."""

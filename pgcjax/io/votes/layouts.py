@@ -237,7 +237,9 @@ MARGIN = Pattern(
     (_MARGINS,),
     _MARGINS | _words("score scores reward rewards vote votes rating of in n"),
 )
-"""Names of columns that may hold the margin by which the winner or first side won."""
+"""Names of columns that may hold the margin by which the winner or first side won.
+
+Numbers below 0 in one may say that the other side won."""
 MIXED = (
     _SHOWN
     | WORSE
@@ -270,6 +272,8 @@ NAMES = {
     "confidence": (),
 }
 """Names of columns by role; the first existing column has the role."""
+GAME_NAMES = ("g1_winner", "game_1_winner"), ("g2_winner", "game_2_winner")
+"""Names of the columns of two games."""
 REJECTED = "rejected"
 """The status of work that the requester refused to pay; its answers do not count."""
 CONTROLS = ("golden:", "hint:")

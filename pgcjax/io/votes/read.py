@@ -201,13 +201,11 @@ def _together(
 
 
 def _summed(counts: Iterable[Mapping[Any, Any]]) -> dict[str, Any]:
-    """Add up, over files, the counts of refused answers and of pairs judged bad."""
+    """Add up, over files, the counts of refused answers."""
     refused: Counter[str] = Counter()
     for of_file in counts:
         refused.update(of_file.get("refused", {}))
-    bad = sum(of_file.get("both_bad", 0) for of_file in counts)
-    counted = {"refused": dict(refused), "both_bad": bad}
-    return {name: count for name, count in counted.items() if count}
+    return {"refused": dict(refused)} if refused else {}
 
 
 def _settled(preferences: pd.DataFrame) -> pd.DataFrame:
@@ -237,9 +235,6 @@ def _placed(content: Named | Regular) -> tuple[pd.DataFrame, Origin]:
     if checked or _was_read(content):
         if origin.unit == "line":
             _tell_options(content)
-        first = chosen().columns.get("first", "")
-        if first in ("doc_id", "other_doc_id") and "first" not in frame:
-            frame = frame.assign(first=frame[first])
         table = frame if checked else _columns(frame, origin)
     else:
         written = bool(content.head) and content.head[0].startswith(HEADER_MARK)
@@ -293,13 +288,7 @@ def _covariates() -> list[str]:
 
 def _tell_options(content: Named) -> None:
     """Warn that options for columns do not apply to a file without a header."""
-    options = chosen()
-    columns = {**options.columns}
-    if columns.get("first") in ("doc_id", "other_doc_id"):
-        columns.pop("first")
-    names = [
-        n for n, given in (("columns", columns), ("answers", options.answers)) if given
-    ]
+    names = [name for name in ("columns", "answers") if getattr(chosen(), name)]
     if names:
         warnings.warn(
             f"{content.origin.name}: has no header, so {' and '.join(names)} do not "

@@ -58,8 +58,7 @@ def lay_out(
     Returns:
         Canonical columns, not checked yet, and the origin of each row; None if no two
         columns are the sides of a comparison. `attrs` has `refused`, the number of
-        votes without an answer for each judge ("" if unknown), and `both_bad`, the
-        number of ties that call both documents bad.
+        votes without an answer for each judge ("" if unknown).
 
     Raises:
         DataError: columns or cells are ambiguous, or contradict each other.
@@ -101,7 +100,6 @@ class _Reader:
         self.roles, self.frame, self.origin = roles, roles.frame, origin
         self.named = roles.header.named
         self.signed = signed or "preference" in self.named
-        self.both_bad = 0
 
     def rows(self) -> tuple[pd.DataFrame, Origin]:
         """Read all votes, in the order of the table, without those that say nothing."""
@@ -126,7 +124,7 @@ class _Reader:
                 )
         if refused.any():
             table = table[~refused].reset_index(drop=True)
-        table.attrs = {"refused": dict(counts), "both_bad": self.both_bad}
+        table.attrs = {"refused": dict(counts)}
         return table, replace(self.origin, places=table.pop("place").to_numpy())
 
     def _parts(self) -> list[pd.DataFrame]:
@@ -176,15 +174,9 @@ class _Reader:
         total = counts.sum(axis=0)
         refuse(
             (total != 1) if flags else (total == 0),
-            lambda i: (
-                f"expected one 1 among {listing}, and 0 in the others"
-                if flags
-                else f"expected a win in one of {listing}, found none"
-            ),
+            lambda i: f"expected {'one 1' if flags else 'a win'} among {listing}",
             self.origin,
-            "If a row without a 1 is a tie, give it a column of its own, winner_tie."
-            if flags
-            else "Remove the row.",
+            "Mend the row; if it is a tie, say so in a column of its own, winner_tie.",
         )
         one = flags or bool((total == 1).all())  # else a row has several judgments
         weighted = "weight" in of or not one
@@ -217,7 +209,6 @@ class _Reader:
         if "status" in cells:
             status = map(normal, map(plain, cells["status"]))
             sign = np.where([s == layouts.REJECTED for s in status], NONE, sign)
-        self._check_margins(sign, rows, of, at)
         if "first" in cells:
             out["first"] = self._first(cells["first"], docs, of["first"], at)
         elif roles.kind == PLACED and self.named.get("first") != NOTHING:
@@ -278,37 +269,11 @@ class _Reader:
             if role in cells:
                 column = cells[role].tolist()
                 read = decode(column, two, words, of[role], at, verb)
-                self.both_bad += read.both_bad
                 sign = read.sign
                 if role == "loser":
                     sign = np.where(sign == NONE, NONE, 0.0 - sign)
                 return sign, read.ids
         return np.full(len(docs[0]), np.nan), False
-
-    def _check_margins(
-        self, sign: np.ndarray, rows: np.ndarray, of: Mapping[str, str], at: Origin
-    ) -> None:
-        """Refuse margins that are neither all above 0 nor all towards the winner."""
-        won = np.sign(np.where(np.isfinite(sign), sign, 0.0))
-        a, b = of["a"], of["b"]
-        for column in self.roles.margins:
-            margin = lenient_numbers(self.frame[column])[rows]
-            clear = (won != 0) & np.isfinite(margin)
-            if (margin > 0)[clear].all() or (margin * won > 0)[clear].all():
-                continue
-            aside = f"winner={of.get('winner') or of.get('preference') or a}"
-            if self.roles.kind == WON:
-                aside = f"winner={a},loser={b}"
-            refuse(
-                clear & (margin * won <= 0),
-                lambda i, c=column, m=margin: (
-                    f"{c} is {m[i]:g}, which may say that the other one won"
-                ),
-                at,
-                f"If {a} is better where it is above 0, say --columns "
-                f"a={a},b={b},preference={column}; --columns {aside} ignores it "
-                "(columns= in Python).",
-            )
 
     def _first(
         self,
@@ -328,15 +293,12 @@ class _Reader:
         return docs[0].where(sign != B, docs[1]).where(sign != NONE)
 
     def _unknown_order(self) -> DataError:
-        a, b = self.roles.of["a"], self.roles.of["b"]
-        named = ",".join(f"{r}={c}" for r, c in {**self.named, "first": "-"}.items())
-        return DataError(
-            f"has a column {self.roles.orders[0]!r}, which may say that {b!r} was "
-            "shown first, and that answers mean what was shown (found columns "
-            f"{listed(list(map(str, self.frame.columns)), 16)})",
-            where=self.origin.name,
-            mend=f"If answers name {a} and {b} whatever was shown first, say --columns "
-            f"{named} (columns= in Python); else turn them before.",
+        header, of = self.roles.header, self.roles.of
+        return header.error(
+            f"has a column {self.roles.orders[0]!r}, which may say that {of['b']!r} "
+            "was shown first, and that answers mean what was shown",
+            f"Turn such answers before; if all name {of['a']} and {of['b']} whatever "
+            f"was shown first, say {header.options(first=NOTHING)}",
         )
 
 
@@ -415,31 +377,22 @@ def exploded(
             origin,
             "Give each vote a row of its own.",
         )
-    lengths = [[len(x) if _is_list(x) else -1 for x in cells[r]] for r in lists]
-    main = lists.index("winner") if "winner" in lists else 0
-    for role, length in zip(lists, lengths, strict=True):
-        refuse(
-            (np.array(length) != np.array(lengths[main])) | (np.array(length) < 0),
-            lambda i, r=role, n=length: (
-                f"expected lists of one length, found {max(lengths[main][i], 0)} of "
-                f"{of[lists[main]]} and {max(n[i], 0) or 'no list'} of {of[r]}"
-            ),
-            origin,
-            "Give each vote its judge; or name the columns that are lists of votes.",
-        )
+    sizes = np.array([[len(x) if _is_list(x) else -1 for x in cells[r]] for r in lists])
+    refuse(
+        (sizes != sizes[0]).any(axis=0) | (sizes[0] < 0),
+        lambda i: f"expected lists of one length as {listed([of[r] for r in lists])}",
+        origin,
+        "Give each vote its judge; or name the columns that are lists of votes.",
+    )
     if "judge" in cells and "judge" not in lists:
         refuse(
-            np.array(lengths[main]) > 1,
-            lambda i: f"expected a judge of each vote in {of[lists[main]]}, found one",
+            sizes[0] > 1,
+            lambda i: f"expected a judge of each vote in {of[saying[0]]}, found one",
             origin,
             "Give a list of judges, as long as that of votes.",
         )
-    rows = np.repeat(np.arange(len(lengths[main])), lengths[main])
-    out = {}
-    for role, column in cells.items():
-        if role in lists:
-            column = pd.Series([*chain.from_iterable(column)], dtype=object)
-        else:
-            column = column.iloc[rows].reset_index(drop=True)
-        out[role] = column
+    rows = np.repeat(np.arange(sizes.shape[1]), sizes[0])
+    out = {r: c.iloc[rows].reset_index(drop=True) for r, c in cells.items()}
+    for role in lists:
+        out[role] = pd.Series([*chain.from_iterable(cells[role])], dtype=object)
     return out, rows

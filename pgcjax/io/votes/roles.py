@@ -46,7 +46,6 @@ class Roles:
         wide: Aspects or judges that have their own columns: for each, columns by role.
         ties: Columns that mark ties, beside wins_a and wins_b.
         orders: Columns that may name the document shown first, without a clear meaning.
-        margins: Columns of numbers that may be the margin of the winner, or of side a.
         unread: Columns that also say who won, and are ignored.
         covariates: Roles of columns that `reading` names, which are read unchanged.
     """
@@ -61,7 +60,6 @@ class Roles:
     wide: dict[str, dict[str, str]] = field(default_factory=dict)
     ties: tuple[str, ...] = ()
     orders: tuple[str, ...] = ()
-    margins: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
     covariates: tuple[str, ...] = ()
 
@@ -149,11 +147,7 @@ def _named(header: Header) -> tuple[dict[str, str], dict[str, str]]:
     for role, name in header.named.items():
         if name in (NOTHING, EACH):
             continue
-        if (column := header.get(name)) is None and role == "first":
-            pair = header.canonical()  # a side may have its canonical name
-            if pair and name in ("doc_id", "other_doc_id"):
-                column = pair.columns[name == "other_doc_id"]
-        if column is not None:
+        if column := header.get(name):
             of[role] = column
         elif role in _FAMILIES and header.family(name):
             families[role] = name
@@ -226,11 +220,6 @@ def _beside(roles: Roles) -> None:
         if role not in header.named and role != "query_id":
             if column := header.first(names, of.values()):
                 of[role] = column
-    if "tie" in of and "tie" not in header.named:
-        cells = lenient_numbers(roles.frame[of["tie"]])
-        few = 1.1 * len({*cells.tolist()}) >= len(cells)
-        if (cells >= 1).all() and cells.max() > 1 and few:
-            of["number"] = of.pop("tie")  # `next` writes it as the number of the draw
     if roles.kind == CANONICAL:
         of |= {x: x for x in ("length", "other_length") if header.get(x) == x}
 
@@ -381,20 +370,15 @@ def _columns_of_votes(roles: Roles) -> None:
 
 def _wide(roles: Roles, ends: Mapping[str, str]) -> None:
     """Read columns such as `coverage_vote` and `depth_vote` as those of aspects."""
+    games = [roles.header.first(names) for names in layouts.GAME_NAMES]
+    if "winner" in ends and not roles.each and all(games):
+        roles.of |= dict(zip(("game_1", "game_2"), map(str, games), strict=True))
+        return
     wide: dict[str, dict[str, str]] = {}
     for role, end in ends.items():
         for name, column in roles.header.family(end).items():
             wide.setdefault(name, {})[role] = column
     columns = [next(iter(of.values())) for of in wide.values()]
-    games = {"_".join({*name.split("_")} - {"g", "game"}): name for name in wide}
-    if (
-        {*games} == {"1", "2"}
-        and len(wide) == 2
-        and "winner" in ends
-        and not roles.each
-    ):
-        roles.of |= {f"game_{n}": wide[games[n]]["winner"] for n in "12"}
-        return
     mixed = [n for n in wide if {*n.split("_")} & layouts.MIXED or n[-1:].isdigit()]
     if not roles.each and (len(wide) == 1 or "judge" not in roles.of or mixed):
         raise _no_answer(roles, columns, list(wide))
@@ -456,27 +440,12 @@ def _no_answer(roles: Roles, columns: Sequence[str], names: Sequence[str]) -> Da
             f"Say which: {options(aspect=EACH)} or {options(judge=EACH)}; or name the "
             f"one that counts, {options(winner=columns[0])}",
         )
-    if columns:
-        return roles.header.error(
-            "has no column that clearly says who won",
-            f"If {columns[0]!r} does, say {options(winner=columns[0])}",
-        )
-    guess = "Add one, such as winner."
-    for column in roles.free():
-        values = lenient_numbers(roles.frame[column])
-        if (values < 0).any() and (values > 0).any() and np.isfinite(values).all():
-            a, b = roles.of["a"], roles.of["b"]
-            guess = f"If {column!r} is above 0 where {a} is better, say "
-            shown = {"first": a} if roles.ends in layouts.ENDS[:-1] else {}
-            turned = options(a=b, b=a, **shown, preference=column)
-            guess += f"{options(preference=column)}; if where {b} is, {turned}"
-            break
-        cells = {*map(str, roles.frame[column].tolist())}
-        if len(cells) <= _FEW and np.isnan(values).all():
-            guess = f"If {column!r} does, say {options(winner=column)}"
-            break
-    mend = guess if "--" in guess else f"{guess} {_layouts(roles)}"
-    return roles.header.error("has no column that says who won", mend)
+    cells = {c: {*map(str, roles.frame[c].tolist())} for c in roles.free()}
+    few = columns or [c for c, distinct in cells.items() if len(distinct) <= _FEW]
+    mend = f"Add one, such as winner. {_layouts(roles)}"
+    if few:
+        mend = f"If {few[0]!r} does, say {options(winner=few[0])}"
+    return roles.header.error("has no column that clearly says who won", mend)
 
 
 def _refuse_rest(roles: Roles) -> None:
@@ -492,21 +461,16 @@ def _refuse_rest(roles: Roles) -> None:
     settled = {*header.named} | ({"winner", "probability"} if named else set())
     if {"confidence", "probability", "p_a"} & {*of}:
         settled.add("probability")
-    doubts: dict[str, str] = {}
     # The column of aspects may name one that asks for the worse document.
     for column in (*free, *(of[r] for r in ("aspect",) if r in of)):
         words = stems.get(column, header.words[column])
-        if layouts.MARGIN.fits(words) and not named:
-            roles.margins += (column,)
         role = _bearing(roles, column, words)
         if not role or role in settled:
             continue
         if role == "first":
             roles.orders += (column,)
         elif role != "winner" or not _is_text(roles.frame[column]):
-            doubts.setdefault(role, column)
-    if doubts:
-        raise _doubt(roles, doubts)
+            raise _doubt(roles, role, column)
 
 
 def _bearing(roles: Roles, column: str, words: tuple[str, ...]) -> str:
@@ -521,7 +485,9 @@ def _bearing(roles: Roles, column: str, words: tuple[str, ...]) -> str:
         return "winner"
     if role := layouts.bearing(words):
         return role
-    return "winner" if _asks(roles.frame[column]) else ""
+    cells = roles.frame[column]
+    lead = layouts.MARGIN.fits(words) and (lenient_numbers(cells) < 0).any()
+    return "winner" if lead or _asks(cells) else ""
 
 
 def _is_text(column: pd.Series) -> bool:
@@ -546,29 +512,23 @@ def _asks(column: pd.Series) -> bool:
     )
 
 
-def _doubt(roles: Roles, doubts: Mapping[str, str]) -> DataError:
-    """Return the error of ambiguous columns, with an option that gives all a role."""
-    of, header = roles.of, roles.header
-    sides = {"a": of["a"], "b": of["b"]}
-    if roles.kind == WON:
-        answer = {"winner": of["a"], "loser": of["b"]}
-    elif one := of.get("winner") or of.get("preference"):
-        answer = {"winner": one}
+def _doubt(roles: Roles, role: str, column: str) -> DataError:
+    """Return the error of an ambiguous column, with options that give it a role."""
+    of, options = roles.of, roles.header.options
+    if role == "a":
+        mend = f"{options(a=of['a'], b=of['b'])} ignores it"
+    elif role != "winner":
+        named = "confidence" if role == "probability" else role
+        no = options(**{role: NOTHING})
+        mend = f"{options(**{named: column})} if so, else {no}"
     else:
-        answer = {role: of[role] for role in roles.layout.needs if role in of}
-    yes: dict[str, str] = {}
-    no: dict[str, str] = {}
-    for role, column in doubts.items():
-        if role in ("winner", "a"):  # the column is ignored, or replaces others
-            yes |= answer if role == "winner" else sides
-            no |= answer if role == "winner" else sides
-        else:
-            yes["confidence" if role == "probability" else role] = column
-            no[role] = NOTHING
-    mend = header.options(**yes)
-    mend += f" if so, else {header.options(**no)}" if yes != no else " ignores it"
-    role, column = next(iter(doubts.items()))
-    return header.error(
+        answer = {r: of[r] for r in roles.layout.needs if r in of}
+        if roles.kind == WON:
+            answer = {"winner": of["a"], "loser": of["b"]}
+        elif one := of.get("winner") or of.get("preference"):
+            answer = {"winner": one}
+        mend = f"{options(**answer)} ignores it"
+    return roles.header.error(
         f"has a column {column!r}, which may {layouts.MAY[role]}",
         f"Say what counts: {mend}",
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import isfinite, isnan
+from shlex import quote
 
 import numpy as np
 
@@ -24,11 +25,9 @@ def _listed(text: str) -> set[str]:
     return {*text.split(", ")}
 
 
-BOTH_BAD = _listed(
+_TIES = _listed(
     "both bad, bothbad, both are bad, tie bothbad, tie both bad, neither is good, "
-    "neither good, both poor, equally bad"
-)
-_TIES = BOTH_BAD | _listed(
+    "neither good, both poor, equally bad, "
     "tie, tied, ties, a tie, it is a tie, it s a tie, its a tie, a draw, "
     "it is a draw, it s a draw, draw, drawn, equal, equally, about equal, "
     "roughly equal, both equal, same, the same, about the same, similar, even, "
@@ -81,8 +80,6 @@ _VERSUS = re.compile(
     rf"{_SIDE} ?(?P<mark>>>|>|<<|<|≻|≺|==|=|~|≈) ?"
     + _SIDE.replace("?P<end>", "?P<other>")
 )
-_OTHER_DIGIT = re.compile("[3-9]").search
-"""Finds a digit that most ids have, and no word for a side, a tie or no answer has."""
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII)
 
 
@@ -110,13 +107,9 @@ def normal(text: str) -> str:
     return bare or text
 
 
+@lru_cache(2**16)
 def sides(word: str) -> Mapping[str, float]:
     """Read a normal word as a side, in each family of words that has it."""
-    return {} if _OTHER_DIGIT(word) else _sides(word)
-
-
-@lru_cache(2**16)
-def _sides(word: str) -> Mapping[str, float]:
     if match := _VERSUS.fullmatch(word):
         end, other = (_SHORT.get(match[n], match[n]) for n in ("end", "other"))
         mark = match["mark"]
@@ -159,12 +152,6 @@ class Words:
             for name, sign in zip(names, (A, B), strict=False)
             if name
         }
-
-    def normal(self, texts: Iterable[str], taken: Container[str]) -> list[str]:
-        """Write cells as words, but leave ids in `taken` that cannot be words."""
-        if any(map(_OTHER_DIGIT, (*self.meant, *self.names))):
-            taken = ()
-        return [t if t in taken and _OTHER_DIGIT(t) else normal(t) for t in texts]
 
     @property
     def given(self) -> bool:
@@ -241,18 +228,8 @@ def parse_answers(text: str) -> dict[str, float]:
     return meant
 
 
-_GUESSES = (  # smaller sets first
-    (("0", "1"), "a=1,b=0", "a=0,b=1"),
-    (("1", "2"), "a=1,b=2"),
-    (("-1", "1"), "a=1,b=-1", "a=-1,b=1"),
-    (("true", "false"), "a=true,b=false", "a=false,b=true"),
-    (("yes", "no"), "a=yes,b=no", "a=no,b=yes"),
-    (("0", "1", "2"), "a=1,b=2,tie=0"),
-    (("1", "1.5", "2"), "a=1,b=2,tie=1.5"),
-    (("-1", "0", "1"), "a=1,b=-1,tie=0", "a=-1,b=1,tie=0"),
-)
 _MOST_ODD = 5  # words that an option may list
-_MOST_SIGNED = 11  # points of a scale from one document to the other
+_MOST_POINTS = 11  # of a scale from one document to the other
 
 
 def guess_answers(words: Sequence[str], odd: Sequence[str] = ()) -> str:
@@ -265,49 +242,47 @@ def guess_answers(words: Sequence[str], odd: Sequence[str] = ()) -> str:
     Returns:
         Options that can be pasted; "" if nothing is likely.
     """
-    for codes, *guesses in _GUESSES:
-        if words and {*words} <= {*codes}:
-            return " or ".join(f"--answers {guess}" for guess in guesses)
-    if signed := _by_sign(words):
-        return signed
+    if 0 < len(words) <= _MOST_POINTS and all(map(_NUMBER.fullmatch, words)):
+        return _by_number(words)
     if {*"".join(words)} & {*",|='"} or len(odd) > _MOST_ODD:
-        return "--answers 'none=*'" if odd else ""
+        return _option(none=[OTHERS]) if odd else ""
     signs = {word: {*sides(word).values()} for word in words}
     odd = [word for word in odd if len(signs[word]) != 1]
     one, other = ([w for w, x in signs.items() if x == {side}] for side in (A, B))
-    if one or other:
-        one, other = one or _opposites(other, A), other or _opposites(one, B)
+    one, other = one or _opposites(other, A), other or _opposites(one, B)
     if one and other and len({*one, *other, *odd}) >= len(words):
         if odd and not any(map(is_code, odd)):
             return _option(none=odd)
         return _option(a=one, b=other, tie=odd)
     if len(odd) < len(words):
         return _option(none=odd)
-    if len(odd) == 1:
-        return f"{_option(a=odd)} or {_option(b=odd)}"
     one, other, tie = odd[:1], odd[1:2], odd[2:]
-    if tie:
-        return _option(a=one, b=other, tie=tie)
-    return f"{_option(a=one, b=other)} or {_option(a=other, b=one)}"
+    option = _option(a=one, b=other, tie=tie)
+    return option if tie else f"{option} or {_option(a=other, b=one)}"
+
+
+def _by_number(words: Sequence[str]) -> str:
+    """Write the option that reads a scale; both directions if either is likely."""
+    points = sorted(words, key=float)
+    if len(points) == 1:
+        return f"{_option(a=points)} or {_option(b=points)}"
+    low, high = float(points[0]), float(points[-1])
+    middle = 0.0 if low < 0 else (low + high) / 2
+    if {"0", "2"} <= {*points} <= {"0", "1", "2"}:
+        return _option(a=["1"], b=["2"], tie=["0"])
+    below, above, tie = (
+        [w for w in points if np.sign(float(w) - middle) == side] for side in (-1, 1, 0)
+    )
+    option = _option(a=below, b=above, tie=tie)
+    if low < 0 or high <= 1:
+        option = f"{_option(a=above, b=below, tie=tie)} or {option}"
+    return option
 
 
 def _option(**meant: Sequence[str]) -> str:
     """Write the option with the words for a, b, a tie or no answer."""
     texts = [f"{name}={'|'.join(words)}" for name, words in meant.items() if words]
-    return f"--answers '{','.join(texts)}'" if texts else ""
-
-
-def _by_sign(words: Sequence[str]) -> str:
-    """Write both options that read a few numbers, with both signs, as sides."""
-    if len(words) > _MOST_SIGNED or not all(map(_NUMBER.fullmatch, words)):
-        return ""
-    above, below, tie = (
-        [w for w in words if np.sign(float(w)) == sign] for sign in (1, -1, 0)
-    )
-    if not (above and below):
-        return ""
-    turned = _option(a=below, b=above, tie=tie)
-    return f"{_option(a=above, b=below, tie=tie)} or {turned}"
+    return f"--answers {quote(','.join(texts))}" if texts else ""
 
 
 def _opposites(words: Sequence[str], sign: float) -> list[str]:
@@ -318,13 +293,3 @@ def _opposites(words: Sequence[str], sign: float) -> list[str]:
         for pair in _FAMILIES.values()
         if word == pair[sign == A]
     ]
-
-
-def scale(values: np.ndarray) -> str:
-    """Write the option that reads a scale from the first document to the second."""
-    points = sorted({float(v) for v in values})
-    middle = (points[0] + points[-1]) / 2
-    below, above, tie = (
-        [f"{p:g}" for p in points if np.sign(p - middle) == side] for side in (-1, 1, 0)
-    )
-    return f"{_option(a=below, b=above, tie=tie)} (a scale)"

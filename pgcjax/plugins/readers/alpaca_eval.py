@@ -5,28 +5,13 @@ instruction, generator_1, generator_2, output_1, output_2, annotator, preference
 output 1 is better, 2 if output 2 is, 1 + the probability that output 2 is better
 (weighted annotators), 1.5 or 0 for a tie. Documents are generators; lengths are
 characters of outputs. The tool draws the order of outputs and does not store it. A
-comparison of the baseline with itself is no answer. leaderboard.csv has no preferences.
+comparison of the baseline with itself is no answer.
 """
 
 from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, text_id
 
-_annotations = keys("instruction generator_1 generator_2 preference")
-
-
-def _is_leaderboard(content: Content) -> bool:
-    return "length_controlled_winrate" in content.head.partition("\n")[0]
-
-
-def _claims(content: Content) -> bool:
-    return _annotations(content) or _is_leaderboard(content)
-
 
 def _read(content: Content) -> Rows:
-    if _is_leaderboard(content):
-        content.refuse(
-            "is a leaderboard of AlpacaEval, and holds no preferences",
-            "Give annotations.json, which is beside it.",
-        )
     for number, row in enumerate(content.rows(), 1):
         preference = row["preference"]
         if preference is not None and preference != 0 and not 1 <= preference <= 2:
@@ -50,4 +35,5 @@ def _read(content: Content) -> Rows:
         }
 
 
-READER = Reader("alpaca-eval", "preferences", _claims, _read)
+_CLAIM = keys("instruction generator_1 generator_2 preference")
+READER = Reader("alpaca-eval", "preferences", _CLAIM, _read)

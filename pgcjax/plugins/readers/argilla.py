@@ -2,8 +2,7 @@
 
 Records of argilla as JSON, `dataset.records.to_json()` (github.com/argilla-io/argilla,
 argilla/src/argilla/records/_resource.py, `Record.to_dict`): `{id, fields, metadata,
-responses: {question: [{value, user_id}]}}`; or flat (`to_list(flatten=True)`), with
-`question.responses`, `.users` and `.status`. A ranking is a list of names, or of
+responses: {question: [{value, user_id}]}}`. A ranking is a list of names, or of
 {value, rank}, where equal ranks are ties; a label is read as an answer in a table of
 votes. If the metadata has an entry with the name of a field, its value, such as a
 model, is the document. The query is the record, the judge the user, the aspect the
@@ -17,32 +16,19 @@ from typing import Any
 from pgcjax.io.plugin_readers import Content, Reader, Rows, keys
 from pgcjax.io.votes.header import Header
 
-_RESPONSES = ".responses"
-_NESTED = keys("fields responses")
 _COUNTING = ("submitted", None)  # and not draft or discarded
-
-
-def _claims(content: Content) -> bool:
-    return _NESTED(content) or f'{_RESPONSES}.users"' in content.head
 
 
 def _answers(record: Mapping[str, Any]) -> Iterator[tuple[str, Any, str, bool]]:
     """Read question, value and user of each answer, and whether it counts."""
-    for question, answers in (record.get("responses") or {}).items():
+    for question, answers in record["responses"].items():
         for answer in answers:
             counts = answer.get("status") in _COUNTING
             yield question, answer["value"], answer["user_id"], counts
-    for key, values in record.items():
-        if key.endswith(_RESPONSES) and values:
-            users, states = record[f"{key}.users"], record[f"{key}.status"]
-            for value, user, status in zip(values, users, states, strict=True):
-                yield key.removesuffix(_RESPONSES), value, user, status in _COUNTING
 
 
 def _ranks(value: Any) -> dict[str, int]:
     """Read the rank of each document; return {} if the value is no ranking."""
-    if isinstance(value, dict) and "rank" in value:
-        return dict(zip(value["value"], value["rank"], strict=True))
     if not isinstance(value, list):
         return {}
     named = (v if isinstance(v, dict) else {"value": v} for v in value)
@@ -53,7 +39,7 @@ def _read(content: Content) -> Rows:
     rankings: list[dict[str, Any]] = []
     labels: list[dict[str, Any]] = []
     for record in content.rows():
-        fields = record.get("fields") or record
+        fields = record["fields"]
         names = {field: field for field in fields} | (record.get("metadata") or {})
         pairs = Header(fields, content.name, {}).sides()
         for question, value, user, counts in _answers(record):
@@ -76,4 +62,4 @@ def _read(content: Content) -> Rows:
     yield from rankings or labels
 
 
-READER = Reader("argilla", "preferences", _claims, _read)
+READER = Reader("argilla", "preferences", keys("fields responses"), _read)

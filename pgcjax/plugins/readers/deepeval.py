@@ -3,9 +3,7 @@
 Objects with `contestants` (names, or objects with a `name`, as `ArenaTestCase` has
 them), `winner` and the query as `query_id`, `name` or `input`
 (github.com/confident-ai/deepeval, deepeval/test_case/arena_test_case.py). ArenaGEval
-hides names and draws the order, so the document shown first is unknown. The result of
-`compare(return_details=True)` is refused: it has a winner for each test case, but no
-contestants.
+hides names and draws the order, so the document shown first is unknown.
 """
 
 from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, text_id, wins
@@ -18,8 +16,6 @@ _MEND = (
 
 
 def _read(content: Content) -> Rows:
-    if '"contestants"' not in content.head:
-        content.refuse("names the winner of each test case, and no contestants", _MEND)
     for number, case in enumerate(content.rows(), 1):
         names = [c["name"] if isinstance(c, dict) else c for c in case["contestants"]]
         first = case["contestants"][0]
@@ -37,5 +33,5 @@ def _read(content: Content) -> Rows:
         yield from wins(text_id(str(query)), best, names, answered=bool(winner))
 
 
-_CLAIM = keys("contestants winner", "winner_counts verdicts")
+_CLAIM = keys("contestants winner")
 READER = Reader("deepeval", "preferences", _CLAIM, _read)

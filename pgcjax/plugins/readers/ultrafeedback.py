@@ -1,9 +1,6 @@
-"""UltraFeedback: ratings of completions by GPT-4, and pairs that were made of them.
+"""UltraFeedback: pairs of completions, which GPT-4 rated.
 
-The original (huggingface.co/datasets/openbmb/UltraFeedback) has four completions of
-each instruction. It is read as qrels of models; the grade is `fine-grained_score`, the
-mean of four ratings, because some values of `overall_score` are known to be wrong.
-Pairs made of it (HuggingFaceH4/ultrafeedback_binarized,
+Pairs (HuggingFaceH4/ultrafeedback_binarized,
 argilla/ultrafeedback-binarized-preferences-cleaned) and files of their form have
 `chosen` and `rejected`, lists of messages. Documents are the models, if they are named,
 or else the texts of the last messages; equal scores are a tie. Lengths are characters
@@ -15,7 +12,7 @@ from pgcjax.io.plugin_readers import Content, Reader, Rows, keys, text_id
 _SCORES = ("score_chosen", "score_rejected"), ("chosen-rating", "rejected-rating")
 
 
-def _read_pairs(content: Content) -> Rows:
+def _read(content: Content) -> Rows:
     for row in content.rows():
         texts = [row[key][-1]["content"] for key in ("chosen", "rejected")]
         models = [row.get(f"{key}-model") for key in ("chosen", "rejected")]
@@ -33,19 +30,4 @@ def _read_pairs(content: Content) -> Rows:
         }
 
 
-def _read_ratings(content: Content) -> Rows:
-    for row in content.rows():
-        for completion in row["completions"]:
-            yield {
-                "query_id": text_id(row["instruction"]),
-                "doc_id": completion["model"],
-                "grade": completion["fine-grained_score"],
-            }
-
-
-_PAIRS = keys("chosen rejected role")
-_RATINGS = keys("instruction completions fine-grained_score")
-READER = (
-    Reader("ultrafeedback", "preferences", _PAIRS, _read_pairs),
-    Reader("ultrafeedback-ratings", "qrels", _RATINGS, _read_ratings),
-)
+READER = Reader("ultrafeedback", "preferences", keys("chosen rejected role"), _read)
