@@ -6,8 +6,9 @@
 The mutants are those of cosmic-ray: another operator, comparison, number or keyword, a
 loop without turns, one decorator less. First, each file of tests is run alone, and the
 lines of the package that it runs are written down. Then each mutant is run against the
-files of tests that run its line: those of its own room first, then the quick ones,
-within `--budget` seconds. Survivors are printed with their change.
+files of tests that run its line: those with its file's name first, then those of its
+room, then the quick ones, within `--budget` seconds. Survivors are printed with their
+change.
 """
 
 import argparse
@@ -171,15 +172,18 @@ def sample(rooms: list[str], count: int, seed: int) -> Iterator[DrawnMutant]:
 
 
 def chosen(mutant: DrawnMutant, tested: dict[str, Tested], budget: float) -> list[str]:
-    """Return the files of tests that run a line, as many as take `budget` seconds."""
-    room = mutant.path.split("/")[1]
+    """Return the files of tests that run a line, as many as take `budget` seconds.
+
+    The first are those with the name of the file, then those of its room.
+    """
+    room, name = mutant.path.split("/")[1], Path(mutant.path).stem
     running = [
-        (f"/{room}/" not in test, of.seconds, test)
+        (name not in test, f"/{room}/" not in test, of.seconds, test)
         for test, of in tested.items()
         if {*range(mutant.begin, mutant.line + 1)} & {*of.lines.get(mutant.path, [])}
     ]
     files, left = [], budget
-    for _, seconds, test in sorted(running):
+    for *_, seconds, test in sorted(running):
         if not files or seconds <= left:
             files.append(test)
             left -= seconds

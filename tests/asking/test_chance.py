@@ -61,9 +61,9 @@ def test_requests_are_drawn_and_answers_belong_to_them():
     row = whole.comparisons.iloc[0]
     assert row.answers == 60 and whole.table["request_number"].tolist() == [61]
     assert (row.low, row.high) != (part.comparisons.low[0], part.comparisons.high[0])
-    end = f"{row.better} is better" if row.better else "open"
+    assert (row.low, row.better, row.high) == (min(row.low, 0), "", max(row.high, 0))
     assert whole.notes == (
-        f"ppref of x - y is from {row.low:.4f} to {row.high:.4f} by 60 answers: {end}",
+        f"ppref of x - y is from {row.low:.4f} to {row.high:.4f} by 60 answers: open",
     )
     strange = pd.concat([votes, votes.head(1).assign(query_id="elsewhere")])
     told = pgcjax.judgments.next_by_chance(

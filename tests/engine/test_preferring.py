@@ -247,6 +247,24 @@ def test_what_is_made_of_the_values():
             assert order["rank"].tolist() == sorted(order["rank"])
     mean = found.scores().mean().loc[names, "lexirecall"]
     assert mean.tolist() == pytest.approx(aggregation.mean(values, 5), abs=1e-11)
+    borda = found.scores("borda").mean().loc[names, "lexirecall"]
+    assert borda.tolist() == pytest.approx(aggregation.borda(values, 5), abs=1e-11)
+
+
+def test_a_query_in_which_runs_tie_counts_half_for_each():
+    names = ["run_id", "query_id", "doc_id", "score"]
+    rankings = (
+        ("s", "q", "abc"),
+        ("t", "q", "abc"),
+        ("s", "r", "abc"),
+        ("t", "r", "bac"),
+    )
+    rows = [(s, q, doc, -i) for s, q, docs in rankings for i, doc in enumerate(docs)]
+    grades = pd.DataFrame({"query_id": ["q", "r"], "doc_id": "a", "relevance": 1.0})
+    runs = pd.DataFrame(rows, columns=names)
+    found = pgcjax.rankings.prefer(runs, qrels=grades, measures=["RPP"])
+    assert found.table[["wins", "ties", "losses"]].to_numpy().tolist() == [[1, 1, 0]]
+    assert found.win_rate().loc["s", "t"] == 0.75
 
 
 def test_significance_is_that_of_the_preferences_of_a_pair():

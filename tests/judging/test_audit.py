@@ -57,6 +57,8 @@ def test_swaps_ties_refusals_and_repeats():
         "partly consistent; of 40 pairs 10 flipped, 8 to the first; of 50 showings 10 "
         "flipped"
     )
+    few = found(audit(table(both_orders(19, 10)))).loc["swap", "verdict"]
+    assert few == "not asked: 19 pairs judged in both orders, of which 20 are needed"
     assert of.loc["ties", "estimate"] == 20 / 121
     assert of.loc["ties", "verdict"] == "some ties"
     assert of.loc["refusals", "estimate"] == 5 / 126
