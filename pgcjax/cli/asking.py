@@ -92,9 +92,7 @@ def start(
 
 @ask.command()
 @state_argument
-@opt.output_option(
-    "Write the requests; .html is a page for judging", (*_SUFFIXES, ".html")
-)
+@opt.output_option("Write the requests", _SUFFIXES)
 @click.option(
     "--at-once",
     type=opt.WHOLE,
@@ -118,21 +116,15 @@ def requests(
     from pgcjax.asking.text import request_lines
 
     suffix = Path(output or "").suffix.lower()
-    if any(texts.values()) and suffix not in (*TABLE_SUFFIXES, ".html"):
+    if any(texts.values()) and suffix not in TABLE_SUFFIXES:
         raise click.UsageError(
             "--topics and --texts need -o FILE with one of these suffixes: "
-            f"{' '.join(TABLE_SUFFIXES)} .html"
+            f"{' '.join(TABLE_SUFFIXES)}"
         )
     tournament = _open(state)
     with ProgressDisplay() as progress:
         table = tournament.requests(at_once, judge, **texts, progress=progress.update)
-    if output and suffix == ".html":
-        from pgcjax.reporting.judging_page import write_page
-
-        write_page(table, output, judge or "")
-        say(f"wrote {len(table)} requests to {output}")
-    else:
-        _write(table, output, request_lines, "requests")
+    _write(table, output, request_lines, "requests")
     if table.empty:
         _say_next(tournament)
 
