@@ -32,6 +32,20 @@ def correlations(
         coefficient: One of its coefficients.
         axes: Axes to draw on; None makes a figure.
     """
+    square = correlation_square(table, coefficient)
+    return matrix(square, list(square), title=coefficient, axes=axes)
+
+
+def correlation_square(table: pd.DataFrame, coefficient: str) -> pd.DataFrame:
+    """Lay the correlations of all pairs of measures out as a square, by their names.
+
+    Args:
+        table: Table from `correlate`.
+        coefficient: One of its coefficients.
+
+    Returns:
+        Table with a row and a column for each measure, 1 on the diagonal.
+    """
     rows = table[table["coefficient"] == coefficient]
     if rows.empty:
         names = ", ".join(dict.fromkeys(table["coefficient"]))
@@ -44,7 +58,7 @@ def correlations(
             if i != j:
                 # A symmetric coefficient has one row for both directions.
                 square[i, j] = cells.get((a, b), cells.get((b, a), np.nan))
-    return matrix(square, names, title=coefficient, axes=axes)
+    return pd.DataFrame(square, names, names)
 
 
 def overlaps(
@@ -72,27 +86,13 @@ def overlaps(
     test = tests[0] if test is None else test
     table = table[(table["test_a"] == test) & (table["test_b"] == test)]
     names = list(dict.fromkeys([*table["measure_a"], *table["measure_b"]]))
-    square = shares_in_common(table, names)
-    title = f"significant pairs in common: {discrimination.tested(test)}"
-    return matrix(square, names, title=title, axes=axes)
-
-
-def shares_in_common(table: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-    """Divide the pairs significant by both of two measures by those by either.
-
-    Args:
-        table: Table `Discrimination.overlaps`, of one test.
-        names: Names of the measures `[n]`.
-
-    Returns:
-        Shares `[n, n]`, 1 on the diagonal; NaN where neither measure has such pairs.
-    """
     square, place = np.eye(len(names)), {name: i for i, name in enumerate(names)}
     for row in table.to_dict("records"):
         either = row["only_a"] + row["both"] + row["only_b"]
         i, j = place[row["measure_a"]], place[row["measure_b"]]
         square[i, j] = square[j, i] = row["both"] / either if either else np.nan
-    return square
+    title = f"significant pairs in common: {discrimination.tested(test)}"
+    return matrix(square, names, title=title, axes=axes)
 
 
 def differences(

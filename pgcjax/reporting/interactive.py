@@ -22,13 +22,24 @@ from pgcjax.io.write import written_beside
 from pgcjax.reporting import heat_maps, judge_orders
 from pgcjax.reporting.introduction import introduction, meanings
 from pgcjax.reporting.judged_queries import JudgedQueries
-from pgcjax.reporting.page import first_rows, ready, source, template
+from pgcjax.reporting.page import (
+    Table,
+    first_rows,
+    ready,
+    source,
+    table_of,
+    template,
+)
 from pgcjax.reporting.score_findings import Findings
 from pgcjax.reporting.score_reasons import Reasons, columns_of
 from pgcjax.stats.findings import Comparison
 
 SCRIPTS = ("data", "elements", "address", "exports", "tables", "charts", "graph")
 SCRIPTS += ("drawing", "overview", "comparisons", "details", "main")
+_COEFFICIENTS = {
+    "tau": "Kendall's τ of the orders in which two measures put the runs",
+    "tau_ap_b": "τAP: the same, where the top counts more (ties as τAP,b)",
+}
 _LONG = 20  # most rows of judges on a page
 # Limits that keep a page below 20 MB: scores in full, p, and ranks of documents.
 _TEXT, _TEXTS = 400, 4_000_000  # characters of one text, and of all texts
@@ -81,6 +92,7 @@ def write(
         means=[[f"{mean[i]:.4f}" for mean in means] for i in order],
         names=[findings.runs[i] for i in order],
         sections=_sections(judged),
+        correlations=_correlations(findings),
         judges=findings.judges and judge_orders.parts(findings.judges, findings.how),
         judges_title=judge_orders.TITLE,
         data=data_of(findings, judged, reasons, topics, texts),
@@ -114,6 +126,17 @@ def _sections(judged: JudgedQueries | None) -> list[tuple[str, list[Any]]]:
     return sections
 
 
+def _correlations(findings: Findings) -> list[Table]:
+    """Make the squares of correlations of all pairs of measures."""
+    tables = []
+    for name, caption in _COEFFICIENTS.items() if len(findings.scores) > 1 else ():
+        square = heat_maps.correlation_square(findings.correlations, name)
+        square = square.mask(np.eye(len(square), dtype=bool))  # none with itself
+        square = square.rename_axis("measure").reset_index()
+        tables.append(table_of(square, caption + findings.common))
+    return tables
+
+
 def data_of(
     findings: Findings,
     judged: JudgedQueries | None = None,
@@ -123,9 +146,6 @@ def data_of(
 ) -> dict[str, Any]:
     """Return the data for the script of the page, ready for JSON."""
     count = len(findings.scores)
-    table = findings.discrimination.table
-    counts = table["significant"].tolist(), table["power"].tolist()
-    power = dict(zip(table["measure"], zip(*counts, strict=True), strict=True))
     size = count * len(findings.runs) * len(findings.queries)
     measures = [
         {
@@ -134,30 +154,15 @@ def data_of(
             "values": packed(_values(findings, name), _float(size)),
             **_tested(comparison, count),
             "judged": _by_judgments(findings, name),
-            "found": power[name][0],
-            "power": power[name][1],
+            "found": int(comparison.table["significant"].sum()),
         }
         for name, comparison in findings.compared.items()
     ]
-    together = None
-    if count > 1:
-        table = findings.correlations
-        together = {
-            name: [None if v != v else v for v in rows["value"].tolist()]
-            for name, rows in table.groupby("coefficient", sort=False)
-        }
     first = next(iter(findings.compared.values()))
-    overlaps = findings.discrimination.overlaps()
-    shares = heat_maps.shares_in_common(overlaps, list(findings.scores))
-    np.fill_diagonal(shares, np.nan)  # no overlap of a measure with itself
     return {
         "runs": [printable(name) for name in findings.runs],
         "queries": [printable(name) for name in findings.queries],
         "measures": measures,
-        "correlations": together,
-        "overlaps": [[None if x != x else x for x in row] for row in shares.tolist()],
-        "common": findings.common,
-        "tested": findings.discrimination.tested(),
         "alpha": first.metadata["alpha"],
         "judged": None if judged is None else _graphs(findings, judged),
         "why": None if reasons is None else _why(findings, reasons),
@@ -271,24 +276,12 @@ def _tested(comparison: Comparison, measures: int) -> dict[str, Any]:
     data["notes"] = [printable(note) for note in comparison.notes]
     data["tested"] = comparison.tested
     data["significant"] = packed(np.packbits(table["significant"]), "u1")
-    resamples = comparison.metadata["resamples"]
-    data["p"] = data["resamples"] = None
-    if pairs <= _P_VALUES:
-        p = table["p_adjusted"].to_numpy()
-        counts = comparison.metadata["correction"] == "none" and resamples < 2**16
-        if resamples and not comparison.metadata["exact"] and counts:
-            # p is (1 + k) / (1 + resamples), so the whole number k is enough.
-            data["p"] = packed(np.rint(p * (1 + resamples) - 1), "u2")
-            data["resamples"] = resamples
-        else:
-            data["p"] = packed(p, _float(4 * pairs))
-    below = (table["difference"] - table["low"]).to_numpy()
-    above = (table["high"] - table["difference"]).to_numpy()
-    data["below"] = data["above"] = data["half"] = None
-    most = max(below.max(), above.max())
-    if most - min(below.min(), above.min(), most) < 1e-9:  # one width for all
-        data["half"] = float(below.mean())
-    elif pairs <= _BOUNDS:
+    p = table["p_adjusted"].to_numpy()
+    data["p"] = packed(p, _float(4 * pairs)) if pairs <= _P_VALUES else None
+    data["below"] = data["above"] = None
+    if pairs <= _BOUNDS:
+        below = (table["difference"] - table["low"]).to_numpy()
+        above = (table["high"] - table["difference"]).to_numpy()
         data |= {"below": packed(below, "f8"), "above": packed(above, "f8")}
     return data
 

@@ -172,107 +172,22 @@ function significance() {
   );
 }
 
-/** A square of numbers from -1 to 1, as a table with shades. */
-function square(caption, names, value) {
-  const cells = names.map((_, i) => names.map((_, j) => (i === j ? null : value(i, j))));
-  const content = () => ({
-    caption,
-    labels: ["measure", ...names],
-    numeric: [false, ...names.map(() => true)],
-    values: names.map((name, i) => [name, ...cells[i]]),
-    shown: names.map((name, i) => [name, ...cells[i].map((x) => number(x))]),
-  });
-  const table = h(
-    "div",
-    { class: "wide", tabindex: 0 },
-    h(
-      "table",
-      { class: "square" },
-      h("caption", {}, caption),
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          h("td", {}),
-          names.map((name) => h("th", { scope: "col" }, shorten(name, 18))),
-        ),
-      ),
-      h(
-        "tbody",
-        {},
-        names.map((name, i) =>
-          h(
-            "tr",
-            {},
-            h("th", { scope: "row", class: "id" }, name),
-            names.map((_, j) => {
-              const x = cells[i][j],
-                cell = h("td", { class: "number" }, i === j ? "" : number(x));
-              if (x !== null && i !== j)
-                cell.style.setProperty("--share", `${Math.round(Math.abs(x) * 55)}%`);
-              if (x < 0) cell.classList.add("negative");
-              return cell;
-            }),
-          ),
-        ),
-      ),
-    ),
-  );
-  return h("div", {}, table, h("div", { class: "foot" }, exportButtons("measures", content)));
-}
-
+/** The runs by two measures, which the reader chooses. */
 function measures() {
-  const all = report.measures;
-  if (all.length < 2) return;
-  const names = all.map((m) => m.name),
-    place = (i, j) => (i * (2 * all.length - i - 1)) / 2 + (j - i - 1);
-  const of = (kind) => (i, j) =>
-    i === j ? null : report.correlations[kind][place(Math.min(i, j), Math.max(i, j))];
-  const common = (i, j) => (i === j ? null : report.overlaps[i][j]);
-  const curves = all
-    .filter((m) => m.p)
-    .map((m) => {
-      const p = m.resamples
-        ? Float64Array.from(m.p, (k) => (1 + k) / (1 + m.resamples))
-        : Float64Array.from(m.p);
-      return { name: m.name, values: p.sort().reverse() };
-    });
+  const names = report.measures.map((m) => m.name);
+  if (names.length < 2) return;
   const axis = (name, usual) => {
     const place = names.indexOf(address.get(name));
     return place < 0 ? usual : place;
   };
   const [across, upwards] = [axis("x", 0), axis("y", 1)];
-  const [x, y] = [all[across], all[upwards]];
-  const same = across === upwards ? null : of("tau")(across, upwards),
-    tau = same === null ? "" : `, τ = ${number(same)}`;
+  const [x, y] = [report.measures[across], report.measures[upwards]];
   const choice = (name, usual) => (chosen) => {
     address.keep(name, names[chosen], names[usual]);
     measures();
   };
-  fillSection(
-    "measures",
-    "Measures against each other",
-    h(
-      "div",
-      { class: "cards" },
-      square(
-        `Kendall's τ of the orders in which two measures put the runs${report.common}`,
-        names,
-        of("tau"),
-      ),
-      square(
-        `τAP: the same, where the top counts more (ties as τAP,b)${report.common}`,
-        names,
-        of("tau_ap_b"),
-      ),
-      square(
-        `Pairs significant by both of two measures, among those by either: ${report.tested}`,
-        names,
-        common,
-      ),
-    ),
+  byId("measures").hidden = false;
+  byId("scatter").replaceChildren(
     h(
       "div",
       { class: "bar" },
@@ -283,7 +198,7 @@ function measures() {
       label: `Runs by ${x.name} and ${y.name}`,
       xLabel: x.name,
       yLabel: y.name,
-      says: `A point for each run: its means by two measures${tau}. Those without room for a name say it when they are pointed at.`,
+      says: "A point for each run: its means by two measures. Those without room for a name say it when they are pointed at.",
       points: report.runs.map((name, run) => ({
         name,
         x: x.mean[run],
@@ -291,26 +206,5 @@ function measures() {
         hash: hashOf({ run }),
       })),
     }),
-    grid({
-      name: "pairs",
-      caption: `Pairs of runs that differ significantly: ${report.tested}`,
-      noun: "measure",
-      rows: () => all,
-      columns: [
-        { label: "measure", value: (m) => m.name, class: "id" },
-        numbers("queries", (m) => m.queries.length),
-        numbers("pairs", (m) => m.found),
-        scores("share", (m) => m.power),
-      ],
-    }),
-    curves.length
-      ? curveChart({
-          label: `p of all pairs of runs, sorted: ${report.tested}`,
-          curves,
-          mark: report.alpha,
-          xLabel: "pairs of runs, by p",
-          yLabel: "p",
-        })
-      : "",
   );
 }

@@ -85,20 +85,12 @@ class Measure {
 
   p_value(a, b) {
     if (!this.p) return NaN;
-    const p = this.p[this.pair(Math.min(a, b), Math.max(a, b))];
-    return this.resamples ? (1 + p) / (1 + this.resamples) : p;
-  }
-
-  /** The Monte-Carlo standard error of p; 0 where p is exact. */
-  p_error(a, b) {
-    const p = this.p_value(a, b);
-    return this.resamples && p < 1 ? Math.sqrt((p * (1 - p)) / this.resamples) : 0;
+    return this.p[this.pair(Math.min(a, b), Math.max(a, b))];
   }
 
   /** The interval of the mean of the first less that of the second; null if not kept. */
   interval(a, b) {
     const gap = this.mean[a] - this.mean[b];
-    if (this.half !== null) return [gap - this.half, gap + this.half];
     if (!this.below) return null;
     const at = this.pair(Math.min(a, b), Math.max(a, b));
     const [below, above] = [this.below[at], this.above[at]];
@@ -119,6 +111,11 @@ class Measure {
   rankOn(run, query) {
     const own = this.score(run, query);
     return this.on(query).reduce((rank, score) => rank + (score > own), 1);
+  }
+
+  /** The mean of all runs on a query. */
+  meanOn(query) {
+    return this.on(query).reduce((a, b) => a + b, 0) / this.runCount;
   }
 
   /** What all runs have on a query, ascending. */

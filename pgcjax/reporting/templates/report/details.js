@@ -20,23 +20,10 @@ function heading(text) {
 function runView(run) {
   const measure = current(),
     name = report.runs[run];
-  const median = (query) => quantile(measure.on(query), 0.5);
+  const mean = (query) => measure.meanOn(query);
   const every = measure.queries;
-  const ordered = [...every].sort((a, b) => measure.score(run, b) - measure.score(run, a));
   const [first, last] = measure.alike(run),
     judged = report.judged;
-  const others = report.runs
-    .map((_, other) => other)
-    .filter((other) => other !== run)
-    .sort((a, b) => measure.rank[a] - measure.rank[b]);
-  const compare = select(
-    "Compare with",
-    ["…", ...others.map((other) => `${measure.rank[other]}. ${report.runs[other]}`)],
-    0,
-    (chosen) => {
-      if (chosen) location.hash = hashOf({ run: [run, others[chosen - 1]] });
-    },
-  );
   showDetail(
     trail(name),
     heading(name),
@@ -52,9 +39,6 @@ function runView(run) {
         .filter((m) => m !== measure)
         .map((m) => [m.name, `${number(m.mean[run])}, rank ${m.rank[run]}`]),
     ]),
-    h("div", { class: "bar" }, compare),
-    h("h3", {}, "Its queries, the best first"),
-    queryChart(measure, ordered, run, (query) => hashOf({ query, run })),
     judged && !judged.has(run) ? h("p", { class: "note" }, missingRanks()) : "",
     grid({
       name: "queries",
@@ -71,8 +55,8 @@ function runView(run) {
           (query) => hashOf({ query, run }),
         ),
         scores(measure.name, (query) => measure.score(run, query)),
-        scores("median", median, "of all runs"),
-        differences("less median", (query) => measure.score(run, query) - median(query)),
+        scores("mean", mean, "of all runs"),
+        differences("less mean", (query) => measure.score(run, query) - mean(query)),
         numbers("rank", (query) => measure.rankOn(run, query), "of this run on the query", {
           upwards: true,
         }),
@@ -86,10 +70,8 @@ function pairView(a, b) {
     [one, two] = [report.runs[a], report.runs[b]];
   const gap = (query) => measure.score(a, query) - measure.score(b, query);
   const every = measure.queries;
-  const ordered = [...every].sort((p, q) => gap(q) - gap(p));
   const bounds = measure.interval(a, b),
-    p = measure.p_value(a, b),
-    error = measure.p_error(a, b);
+    p = measure.p_value(a, b);
   const wins = every.filter((query) => gap(query) > 0).length,
     losses = every.filter((query) => gap(query) < 0).length;
   showDetail(
@@ -102,18 +84,13 @@ function pairView(a, b) {
         "interval of the difference",
         bounds ? `${signed(bounds[0])} to ${signed(bounds[1])}` : null,
       ],
-      [
-        `p, ${measure.tested}`,
-        Number.isNaN(p) ? null : `${number(p)}${error ? ` ± ${number(error)}` : ""}`,
-      ],
+      [`p, ${measure.tested}`, Number.isNaN(p) ? null : number(p)],
       ["significant", `${measure.differ(a, b) ? "yes" : "no"}, α = ${report.alpha}`],
       [
         "queries",
         `${one} is better on ${wins}, ${two} on ${losses}, equal on ${every.length - wins - losses}`,
       ],
     ]),
-    h("h3", {}, "Queries, by the difference"),
-    differenceChart(measure, ordered, a, b),
     grid({
       name: "queries",
       caption: "The queries where they differ most",
@@ -182,7 +159,7 @@ function queryView(query, asked, other) {
         "scores of all runs",
         !has
           ? `none by ${measure.name}`
-          : `${number(values[0])} to ${number(values.at(-1))}, median ${number(quantile(values, 0.5))}`,
+          : `${number(values[0])} to ${number(values.at(-1))}, mean ${number(measure.meanOn(query))}`,
       ],
       ...(chosen === null
         ? []
@@ -193,7 +170,7 @@ function queryView(query, asked, other) {
     ]),
   ];
   if (other !== null) parts.push(...differenceParts(query, run, other));
-  if (judged && judged.sizes[query]) parts.push(...graphParts(query, run, known, other));
+  if (judged && judged.sizes[query]) parts.push(...graphParts(query, run));
   else
     parts.push(
       h(
@@ -299,7 +276,7 @@ function differenceParts(query, run, other) {
   return [title, table];
 }
 
-function graphParts(query, run, known, other) {
+function graphParts(query, run) {
   const { judged } = report,
     shown = caseOf(query, run),
     { edges, graph, hasRun, why, nearest } = shown;
@@ -333,26 +310,6 @@ function graphParts(query, run, known, other) {
     missed = tally((e) => e.run),
     unmet = tally((e) => e.ideal),
     spare = tally((e) => e.ideal && !e.round);
-  const choice = known.length
-    ? [
-        select(
-          "Run",
-          known.map((one) => report.runs[one]),
-          known.indexOf(run),
-          (i) => {
-            location.hash = hashOf({ query, run: known[i] });
-          },
-        ),
-        select(
-          "Compare with",
-          ["…", ...known.map((one) => report.runs[one])],
-          known.indexOf(other) + 1,
-          (i) => {
-            location.hash = hashOf({ query, run: i ? [run, known[i - 1]] : run });
-          },
-        ),
-      ]
-    : [];
   const key = (kind, text) =>
     h(
       "li",
@@ -391,7 +348,6 @@ function graphParts(query, run, known, other) {
     ),
   );
   return [
-    choice.length ? h("div", { class: "bar" }, choice) : "",
     reasonLine(query, run),
     h("p", {}, summary),
     !hasRun ? h("p", { class: "note" }, missingRanks()) : "",

@@ -77,7 +77,7 @@ async function drawOverview(overtaken) {
   const rest = [
     [() => openTexts("topics"), queries],
     [unpacked, significance],
-    [() => unpacked(...report.measures), measures],
+    [unpacked, measures],
     [unpacked, judgmentSizes],
   ];
   for (const [ready, part] of rest) {
@@ -142,7 +142,7 @@ async function start() {
     event.preventDefault(); // The address is for what is chosen.
     byId("main").focus();
   });
-  for (const table of document.querySelectorAll("#judgments table, #judges table")) {
+  for (const table of document.querySelectorAll(":is(#measures, #judgments, #judges) table")) {
     table.parentNode.after(
       h("div", { class: "foot" }, exportable(table.caption?.textContent ?? "table", table)),
     );

@@ -196,19 +196,16 @@ function board() {
 function queries() {
   const measure = current(),
     every = measure.queries;
-  const mean = (query) => measure.on(query).reduce((a, b) => a + b, 0) / measure.runCount;
-  const means = new Map(every.map((query) => [query, mean(query)]));
+  const means = new Map(every.map((query) => [query, measure.meanOn(query)]));
   const deviation = (query) =>
     Math.sqrt(
       measure.on(query).reduce((a, b) => a + (b - means.get(query)) ** 2, 0) / (measure.runCount - 1),
     );
   const best = (query) =>
     measure.order.reduce((a, b) => (measure.score(b, query) > measure.score(a, query) ? b : a));
-  const ordered = [...every].sort((a, b) => means.get(b) - means.get(a));
   fillSection(
     "queries",
     "Queries",
-    queryChart(measure, ordered, null, (query) => hashOf({ query })),
     grid({
       noun: "query",
       name: "queries",

@@ -40,7 +40,7 @@ function grid({
       fill();
     },
   });
-  const body = h("tbody", { onkeydown: (event) => moveRow(event) });
+  const body = h("tbody");
   const heads = columns.map((column, i) => {
     const button = h(
       "button",
@@ -128,7 +128,7 @@ function grid({
     "table",
     {},
     caption ? h("caption", {}, caption) : "",
-    h("thead", { onkeydown: (event) => moveHead(event) }, h("tr", {}, heads)),
+    h("thead", {}, h("tr", {}, heads)),
     body,
   );
   const bar = search || extra.length ? h("div", { class: "bar" }, field ?? "", extra, said) : "";
@@ -186,32 +186,4 @@ function classOf(column) {
 
 function plain(value) {
   return typeof value === "number" && !Number.isInteger(value) ? number(value) : String(value);
-}
-
-/** Arrows up and down go from a link to that of the next row. */
-function moveRow(event) {
-  const steps = { ArrowDown: 1, ArrowUp: -1 };
-  const row = event.target.closest("tr");
-  const rows = [...row.parentNode.children];
-  let next = rows.indexOf(row) + (steps[event.key] ?? 0);
-  if (event.key === "Home") next = 0;
-  else if (event.key === "End") next = rows.length - 1;
-  else if (!steps[event.key]) return;
-  const place = [...row.querySelectorAll("a, input")].indexOf(event.target);
-  const target = rows[next]?.querySelectorAll("a, input")[place];
-  if (target) {
-    event.preventDefault();
-    target.focus();
-  }
-}
-
-/** Arrows to the left and right go from the name of a column to the next. */
-function moveHead(event) {
-  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-  const buttons = [...event.currentTarget.querySelectorAll("button")];
-  const target = step && buttons[buttons.indexOf(event.target) + step];
-  if (target) {
-    event.preventDefault();
-    target.focus();
-  }
 }
