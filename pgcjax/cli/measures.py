@@ -1,34 +1,26 @@
 """The verb that lists the measures, and explains one."""
 
-import re
-
 import click
 
 from pgcjax.cli.commands import measures
-from pgcjax.errors import UsageError
 from pgcjax.io.judgments import KINDS
 
 
-def _with_words(words: tuple[str, ...]) -> list[str]:
-    """List measures whose name, meaning, source or aliases have words that begin so."""
+def _list() -> None:
+    """Print all measures, with their meanings."""
     from pgcjax.measures.between_rankings import BETWEEN
     from pgcjax.measures.catalogue import catalogue
 
-    width, lines = max(map(len, catalogue())), []
+    width = max(map(len, catalogue()))
     for each in (*catalogue().values(), *BETWEEN.values()):
-        line = f"{each.name:{width}}  {each.meaning}"
-        line += " (prefer)" if each.name in BETWEEN else ""
-        text = " ".join([line, each.source, *each.aliases])
-        begins = (rf"(?i)\b{re.escape(word)}" for word in words)
-        if all(re.search(word, text) for word in begins):
-            lines.append(line)
-    return lines
+        more = " (prefer)" if each.name in BETWEEN else ""
+        click.echo(f"{each.name:{width}}  {each.meaning}{more}")
 
 
 @measures.command()
 @click.argument("name", nargs=-1)
 def show(name: tuple[str, ...]) -> None:
-    """List the measures, explain one, or list those whose text has all words.
+    """List the measures, or explain one.
 
     `pgcjax measures ir_measures` lists the names of that tool, with the measures here.
     """
@@ -41,14 +33,10 @@ def show(name: tuple[str, ...]) -> None:
         for line in ir_names.lines():
             click.echo(line)
         return
-    listed = _with_words(name)
-    try:
-        measure = parse(" ".join(name), complete=False)
-    except UsageError:
-        if not listed:
-            raise
-        click.echo("\n".join(listed))
+    if not name:
+        _list()
         return
+    measure = parse(" ".join(name), complete=False)
     click.echo(f"{measure.in_full()}\n{measure.meaning}.")
     if measure.formula:
         click.echo(f"Formula: {measure.formula}.")
