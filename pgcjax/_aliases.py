@@ -83,6 +83,7 @@ _REMOVED = [
     ("ask status", "aside contradictions", "--show aside or contradictions"),
     ("files simulate", "rows columns", "--grid ROWS,COLUMNS"),
     ("gate", "page", "-o FILE.html, beside -o FILE.json"),
+    ("judgments compare", "lengths", "columns length_a and length_b of VOTES"),
     ("measures agree", "tie-share", "--threshold 20%"),
     ("measures show", "as", "pgcjax measures ir_measures"),
     ("rankings prefer", "by per-query q", "--show borda, mc4 or queries"),

@@ -9,7 +9,6 @@ from pgcjax._version import __version__
 from pgcjax.cli import options as opt
 from pgcjax.cli.commands import judgments
 from pgcjax.cli.formats import Output, findings_options
-from pgcjax.cli.judgments import lengths_option
 from pgcjax.errors import Progress, listed
 from pgcjax.io.choices import MISSING, PAGE_SUFFIXES, TABLE_SUFFIXES
 from pgcjax.reporting.progress import ProgressDisplay, say
@@ -56,7 +55,6 @@ OF_VOTES: tuple[str, ...] = ("judges", "pairs", "queries", "documents")
     help="Earlier votes of the first judge on the same pairs, to test whether it "
     "agrees with the other as often as then.",
 )
-@lengths_option
 @opt.run_options
 @opt.one_measure_option("One measure of preferences; by default PGC.", "PGC")
 @opt.choice_option(
@@ -104,7 +102,6 @@ def judges(
     qrels: tuple[str, ...],
     judges: tuple[str, ...],
     before: str | None,
-    lengths: str | None,
     reading: dict[str, str],
     show: str,
     output: Output,
@@ -121,11 +118,11 @@ def judges(
     resampled queries.
     """
     if not (prefs or sources):
-        votes = _compare_votes(runs, show, judges, prefs_format, before, lengths)
+        votes = _compare_votes(runs, show, judges, prefs_format, before)
         _give_votes(votes, show, output)
         return
     page = (output.path or "").lower().endswith(PAGE_SUFFIXES)
-    given = {"--before": before, "--lengths": lengths, "a page (-o)": page}
+    given = {"--before": before, "a page (-o)": page}
     given[f"--show {show}"] = show not in SHOWN
     for option in (option for option, value in given.items() if value):
         raise click.UsageError(
@@ -157,7 +154,7 @@ def judges(
 
 
 _DRAWING = ("interval", "alpha", "resamples", "seed", "coefficients")
-_WITH_VOTES = {"runs", "judges", "before", "lengths", "show", "form", "output"}
+_WITH_VOTES = {"runs", "judges", "before", "show", "form", "output"}
 
 
 def _compare_votes(
@@ -166,7 +163,6 @@ def _compare_votes(
     judges: tuple[str, ...],
     prefs_format: str,
     before: str | None,
-    lengths: str | None,
 ) -> "JudgeComparison":
     """Compare the judges of two files, or two judges of one."""
     opt.refuse_options(
@@ -197,7 +193,6 @@ def _compare_votes(
             judges=judges or None,
             names=stems if named else None,
             before=earlier,
-            lengths=lengths,
             progress=progress.update,
         )
 

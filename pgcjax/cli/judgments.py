@@ -21,7 +21,7 @@ from pgcjax.judging.choices import (
 )
 from pgcjax.reporting.progress import ProgressDisplay, say
 
-lengths_option = click.option(
+_lengths_option = click.option(
     "--lengths",
     type=opt.FILE,
     metavar="FILE",
@@ -129,7 +129,7 @@ def agree(
 @judgments.command()
 @opt.judgment_options(_PREFS, required=True)
 @_judge_option
-@lengths_option
+@_lengths_option
 @_covariates_option
 @_families_option
 @click.option(
@@ -175,7 +175,7 @@ def audit(
 @judgments.command()
 @opt.judgment_options(_PREFS, required=True)
 @_judge_option
-@lengths_option
+@_lengths_option
 @_covariates_option
 @_families_option
 @opt.choice_option(
