@@ -33,7 +33,8 @@ def correlations(
         axes: Axes to draw on; None makes a figure.
     """
     square = correlation_square(table, coefficient)
-    return matrix(square, list(square), title=coefficient, axes=axes)
+    names = [str(name) for name in square]
+    return matrix(square, names, title=coefficient, axes=axes)
 
 
 def correlation_square(table: pd.DataFrame, coefficient: str) -> pd.DataFrame:
