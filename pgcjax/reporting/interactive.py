@@ -278,6 +278,9 @@ def _tested(comparison: Comparison, measures: int) -> dict[str, Any]:
     data["significant"] = packed(np.packbits(table["significant"]), "u1")
     p = table["p_adjusted"].to_numpy()
     data["p"] = packed(p, _float(4 * pairs)) if pairs <= _P_VALUES else None
+    about = comparison.metadata
+    drawn = about["correction"] == "none" and not about["exact"]
+    data["resamples"] = (about["resamples"] or None) if drawn else None
     data["below"] = data["above"] = None
     if pairs <= _BOUNDS:
         below = (table["difference"] - table["low"]).to_numpy()

@@ -71,6 +71,7 @@ def test_what_was_found_is_there(tmp_path, test, resamples, runs, queries):
         low = found.table["difference"] - unpacked(measure["below"])
         np.testing.assert_allclose(low, found.table["low"], atol=1e-15)
         np.testing.assert_array_equal(unpacked(measure["p"]), found.table["p_adjusted"])
+        assert measure["resamples"] == resamples
         assert measure["found"] == found.table["significant"].sum()
         assert measure["tested"] == found.tested and measure["queries"] is None
     tau = findings.correlations.set_index("coefficient")["value"]["tau"]

@@ -88,6 +88,12 @@ class Measure {
     return this.p[this.pair(Math.min(a, b), Math.max(a, b))];
   }
 
+  /** The Monte-Carlo standard error of p; 0 where p is exact, or corrected. */
+  p_error(a, b) {
+    const p = this.p_value(a, b);
+    return this.resamples && p < 1 ? Math.sqrt((p * (1 - p)) / this.resamples) : 0;
+  }
+
   /** The interval of the mean of the first less that of the second; null if not kept. */
   interval(a, b) {
     const gap = this.mean[a] - this.mean[b];

@@ -71,7 +71,8 @@ function pairView(a, b) {
   const gap = (query) => measure.score(a, query) - measure.score(b, query);
   const every = measure.queries;
   const bounds = measure.interval(a, b),
-    p = measure.p_value(a, b);
+    p = measure.p_value(a, b),
+    error = measure.p_error(a, b);
   const wins = every.filter((query) => gap(query) > 0).length,
     losses = every.filter((query) => gap(query) < 0).length;
   showDetail(
@@ -84,7 +85,10 @@ function pairView(a, b) {
         "interval of the difference",
         bounds ? `${signed(bounds[0])} to ${signed(bounds[1])}` : null,
       ],
-      [`p, ${measure.tested}`, Number.isNaN(p) ? null : number(p)],
+      [
+        `p, ${measure.tested}`,
+        Number.isNaN(p) ? null : `${number(p)}${error ? ` ± ${number(error)}` : ""}`,
+      ],
       ["significant", `${measure.differ(a, b) ? "yes" : "no"}, α = ${report.alpha}`],
       [
         "queries",
