@@ -385,6 +385,21 @@ def test_runs_are_read_when_they_are_needed(put):
     assert len(several.table) == 6 and len(several.first(1).table) == 3
 
 
+def test_what_was_a_frame_says_where_the_frame_is():
+    runs = read_runs(DICT)
+    line = (
+        "runs are read when they are needed, and are no DataFrame: use .table, a "
+        "DataFrame of all of them"
+    )
+    for use in (lambda: runs["run_id"], lambda: [*runs], lambda: "run_id" in runs):
+        with pytest.raises(UsageError) as error:
+            use()
+        assert str(error.value) == line
+    with pytest.raises(AttributeError) as missing:
+        runs.groupby("run_id")
+    assert str(missing.value) == f"no groupby: {line}"
+
+
 def test_whatever_takes_runs_takes_what_was_listed(put, tmp_path, monkeypatch):
     """And makes no DataFrame of it."""
     paths = [put(f"{name}.run", TREC.format(name)) for name in "AB"]
@@ -414,6 +429,11 @@ def test_whatever_takes_runs_takes_what_was_listed(put, tmp_path, monkeypatch):
         pgcjax.files.pack(
             read_runs(tmp_path / "packed.parquet"), tmp_path / "packed.parquet"
         )
+    monkeypatch.undo()
+    named = pgcjax.evaluate(
+        {"x": read_runs(paths[0]), "y": read_runs(paths[1])}, **prefs
+    )
+    assert named.runs == ["x", "y"]
 
 
 def test_runs_keep_the_encoding_with_which_they_were_listed(put):

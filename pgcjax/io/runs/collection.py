@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,10 @@ from pgcjax.io.schema import tell_indistinct
 from pgcjax.later import pd
 
 T = TypeVar("T")
+_NO_FRAME = (
+    "runs are read when they are needed, and are no DataFrame: use .table, a "
+    "DataFrame of all of them"
+)
 _FLOAT32 = float(np.finfo(np.float32).max)
 
 
@@ -79,6 +83,14 @@ class Runs:
         table = pl.concat([part.frame for part in tables]).to_pandas()
         table.attrs = {"comments": sum(part.comments for part in tables)}
         return table
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        """Refuse access that is meant for a DataFrame, such as to its columns."""
+        raise UsageError(_NO_FRAME)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Refuse the attributes of a DataFrame, with a message that names `.table`."""
+        raise AttributeError(f"no {name}: {_NO_FRAME}" if name[:1] != "_" else name)
 
     def __repr__(self) -> str:
         """Return the sizes of the runs, without reading them."""

@@ -17,7 +17,7 @@ from pgcjax.io.grids import is_grids, read_grids
 from pgcjax.io.in_memory import in_hand, is_frame
 from pgcjax.io.remote import each, is_remote
 from pgcjax.io.runs.collection import Runs
-from pgcjax.io.runs.contract import Options, Unit
+from pgcjax.io.runs.contract import Options, RunTable, Unit
 from pgcjax.io.runs.files import FileRuns
 from pgcjax.io.runs.memory import TableRuns, of_pandas, read_table
 from pgcjax.io.runs.packed import PackedRuns, is_packed
@@ -81,6 +81,8 @@ def open_runs(
     options = options or Options()
     if isinstance(source, Runs):
         return source.rounded() if options.float32 else source
+    if isinstance(source, pl.LazyFrame):
+        source = source.collect()
     if not isinstance(source, pl.DataFrame):
         source = in_hand(source, "runs")
     if in_order and is_grids(source):
@@ -88,10 +90,19 @@ def open_runs(
         table = of_pandas(in_order(grids), Origin("grids"))
         systems = table.partition_by("run_id", maintain_order=True)
         return Runs(TableRuns(systems).units(), options, grids)
+    if isinstance(source, Mapping):  # some values may be Runs already
+        source = {
+            key: _whole(value) if isinstance(value, Runs) else value
+            for key, value in source.items()
+        }
     if isinstance(source, (Mapping, pl.DataFrame)) or is_frame(source):
         return Runs(TableRuns([read_table(source)]).units(), options)
     runs = Runs(_in_files(source, options), options)
     return runs.rounded() if options.float32 else runs
+
+
+def _whole(runs: Runs) -> RunTable:
+    return RunTable(pl.concat(runs.tables()))
 
 
 def _in_files(source: Any, options: Options) -> list[Unit]:

@@ -105,14 +105,14 @@ def _canonical(
 
 
 def _is_table(value: Any) -> bool:
-    return isinstance(value, pl.DataFrame) or is_frame(value)
+    return isinstance(value, (RunTable, pl.DataFrame)) or is_frame(value)
 
 
 def _in_hand(key: object, value: Any) -> Any:
     """Convert the value of a run or query in a dict; the key names a run of ranx."""
     if is_of(value, "ranx"):
         return value.to_dict()
-    if isinstance(value, pl.DataFrame):
+    if isinstance(value, (RunTable, pl.DataFrame)):
         return value
     return in_hand(value, _part(key))
 
@@ -131,10 +131,12 @@ def _of_tables(tables: Mapping) -> RunTable:
         where = Origin(_part(key), "entry" if isinstance(table, Mapping) else "row")
         if isinstance(table, Mapping):
             part = _of_dicts({key: table}, where, runs=True)
-        elif _is_table(table):
-            part = _canonical(table, where, name)
-        else:
+        elif not _is_table(table):
             raise _expected("tables", table, where.name)
+        elif isinstance(table, RunTable):
+            part = table
+        else:
+            part = _canonical(table, where, name)
         mend = "Pass the table itself, without a dict."
         check_one(where.name, distinct(part.frame["run_id"]), mend)
         frame = part.frame.with_columns(run_id=pl.lit(name))
