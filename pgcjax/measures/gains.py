@@ -312,6 +312,11 @@ def by_log(depth: int) -> np.ndarray:
     return table
 
 
+def by_power(p: float, depth: int) -> np.ndarray:
+    """Discount ranks by p^(rank - 1)."""
+    return np.array([0.0, *(p**rank for rank in range(depth))])
+
+
 def by_reciprocal(depth: int) -> np.ndarray:
     """Discount ranks by 1 / rank."""
     return np.append(0.0, 1 / np.arange(1, depth + 1))
