@@ -33,8 +33,9 @@ Missing = Annotated[
     str,
     Parameter(
         "what g(d|d') is where nobody judged it, one of isolation (g(d)), predicted "
-        "(from g(d) and g(d'))",
-        allowed=("isolation", "predicted"),
+        "(from g(d) and g(d')), first (g(d|d_1), d_1 being the first document of the "
+        "run)",
+        allowed=("isolation", "predicted", "first"),
         inherited=False,
     ),
 ]
@@ -113,6 +114,10 @@ def _after_others(
         level = query.level
         predicted = query.predicted[level[before], level[doc]]
         gain = jnp.where(follows, predicted, gain)
+    if measure.missing == "first":
+        later = run.where & (run.rank > 1) & (run.rank[0] == 1)
+        first = jnp.full_like(doc, doc[0])
+        gain = kernels.after(doc, first, query.judged, gain, where=later)
     gain = kernels.after(doc, before, query.judged, gain, where=follows)
     return measure.score(gain, run, query.ideal)
 
@@ -163,8 +168,9 @@ def _levels(
     return np.where(np.isnan(alone), 0, np.searchsorted(level_grades, alone) + 1), table
 
 
-def _predictions(judgments: Any) -> pd.DataFrame:
-    """Return given predictions, or compute them once for these judgments."""
-    if "predictions" in judgments:
-        return judgments["predictions"]
+def _predictions(tables: Any) -> pd.DataFrame:
+    """Return given predictions, or compute them once for these tables."""
+    if "predictions" in tables:
+        return tables["predictions"]
+    judgments = tables if isinstance(tables, Judgments) else Judgments(tables)
     return judgments.once(predicted_grades, "qrels", "context")

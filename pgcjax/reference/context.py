@@ -15,6 +15,7 @@ def interpolated(
     isolation: Mapping[str, float],
     conditional: Mapping[Pair, float],
     alpha: float,
+    missing: str = "isolation",
     predicted: Mapping[tuple[float, float], float] | None = None,
 ) -> list[float]:
     """Return the grade u of each document of a run, by Eq. 1.
@@ -24,7 +25,9 @@ def interpolated(
         isolation: g(d) of each judged document.
         conditional: g(d|d') of each judged (d, d').
         alpha: Weight of conditional grades.
-        predicted: Predicted g(d|d') by (g(d'), g(d)); without, an unjudged one is g(d).
+        missing: Substitute for an unjudged g(d|d'): g(d) (`isolation`); `predicted`; or
+            g(d|d_1) for the run's first document d_1, if judged (`first`).
+        predicted: Predicted g(d|d') by (g(d'), g(d)).
     """
     grades = []
     for i, doc in enumerate(run):
@@ -34,7 +37,10 @@ def interpolated(
             before = run[i - 1]
             if (doc, before) in conditional:
                 after = max(conditional[doc, before], 0.0)
-            elif predicted and doc in isolation and before in isolation:
+            elif missing == "first" and (doc, run[0]) in conditional:
+                after = max(conditional[doc, run[0]], 0.0)
+            elif missing == "predicted" and doc in isolation and before in isolation:
+                assert predicted is not None
                 after = predicted[max(isolation[before], 0.0), alone]
         grades.append((1 - alpha) * alone + alpha * after)
     return grades
@@ -64,8 +70,8 @@ def in_context(
     after: dict[Pair, float] = {}
     for row in case.judged["context"]:
         after[row["doc_id"], row["previous_doc_id"]] = row["relevance"]
-    predicted = predicted or {}
-    grades = interpolated(case.run, isolation, after, q["context"], predicted)
+    alpha, missing, predicted = q["context"], q["missing"], predicted or {}
+    grades = interpolated(case.run, isolation, after, alpha, missing, predicted)
     alone = [max(grade, 0.0) for grade in isolation.values()]
     guessed = [predicted[a, b] for a in {*alone} for b in {*alone} if predicted]
     most = max([rows.highest(case, "qrels", "context"), *predicted.values()])

@@ -51,7 +51,7 @@ VARIANTS = (
     + ["DIN-nDCG(probabilities=uniform)@5", "DIN#-P+(probabilities=decreasing)@10"]
     # context
     + ["CG(context=1)", "DCG(gain=exp,context=0.3)", "CCG(form=single,context=1)@7"]
-    + ["ERR(gmax=topic,context=0.7)"]
+    + ["ERR(gmax=topic,context=0.7,missing=first)", "CCG(missing=first)@10"]
     + ["CCG(missing=predicted)@10", "ERR(context=0.5,missing=predicted)@10"]
 )
 

@@ -22,13 +22,14 @@ ALL = [
     "CG(context=1)",
     "DCG(context=0.5)@10",
     "DCG(gain=exp,context=0.3)",
-    "DCG(context=0.5)@1",
+    "DCG(context=0.5,missing=first)@1",
     "ERR(context=0.5)@5",
-    "ERR(gmax=topic,context=0.7)",
+    "ERR(gmax=topic,context=0.7,missing=first)",
     "ERR(stop=linear,gmax=topic,context=1)@3",
     "CCG@5",
     "CCG(context=0.3)@40",
     "CCG(form=single,context=1)@7",
+    "CCG(missing=first)@10",
 ]
 PREDICTED = [
     "CG(context=0.5,missing=predicted)@5",
@@ -37,14 +38,14 @@ PREDICTED = [
     "CCG(missing=predicted)@10",
 ]
 SAME = (
-    ("CG@5", "CG(context=0.3)@5", "CG(context=1)@5"),
+    ("CG@5", "CG(context=0.3)@5", "CG(context=1,missing=first)@5"),
     ("DCG(gain=exp)", "DCG(gain=exp,context=0.3)", "DCG(gain=exp,context=1)"),
-    ("ERR", "ERR(context=0.3)", "ERR(context=1)"),
+    ("ERR", "ERR(context=0.3)", "ERR(context=1,missing=first)"),
     ("CCG(context=0)@20", "CCG(context=0.3)@20", "CCG(context=1)@20"),
 )
 MEANS = {
     (name, a): str(parse(f"{name}context={a}{last}"))
-    for name, last in (("CG(", ")@7"), ("DCG(", ")"), ("CCG(", ")@7"))
+    for name, last in (("CG(", ")@7"), ("DCG(missing=first,", ")"), ("CCG(", ")@7"))
     for a in (0, 0.1, 0.5, 0.9, 1)
 }
 STOPS = [*(f"CG(context=0.4)@{i}" for i in range(1, 7)), "CCG(context=0.4)@6"]
@@ -119,6 +120,7 @@ def test_a_run_that_ends_before_k_is_stopped_at_all_the_same():
     ("missing", "u"),
     [
         ("isolation", [1, 2, 3, 2]),
+        ("first", [1, 2, 0, 2]),
         ("predicted", [1, 9, 0, 2]),
     ],
 )
@@ -128,8 +130,7 @@ def test_what_is_taken_for_a_grade_that_nobody_judged(missing, u):
     after = {("c", "a"): 0, ("d", "c"): 2, ("b", "c"): 7}
     table = {(before, g): 9 if g == 2 else 0 for before in (1, 2, 3) for g in own}
     table |= {(before, g): {2: 9}.get(g, 0) for before in (1, 2, 3) for g in (1, 2, 3)}
-    predicted = table if missing == "predicted" else None
-    assert interpolated(list("abcd"), own, after, 1, predicted) == u
+    assert interpolated(list("abcd"), own, after, 1, missing, table) == u
 
 
 def test_the_previous_document_is_that_of_the_run():
@@ -157,7 +158,8 @@ def test_negative_grades_are_0():
 
 def test_the_first_document_has_no_context():
     own, after = {"a": 1, "b": 2}, {("a", "b"): 3}
-    assert one("CG(context=1)@1", "ab", own, after) == 1
+    names = [f"CG(context=1,missing={how})@1" for how in ("isolation", "first")]
+    assert several(names, "ab", own, after) == [1, 1]
 
 
 @cache
@@ -228,7 +230,7 @@ def test_conditional_grades_that_are_those_in_isolation_change_nothing():
 def test_a_mean_of_grades_gives_a_mean_of_scores():
     """Where gains are grades, as a sum of them is linear."""
     found = every_drawn().unstack()
-    for name in ("CG(", "DCG(", "CCG("):
+    for name in ("CG(", "DCG(missing=first,", "CCG("):
         apart, after = (found[MEANS[name, a]] for a in (0, 1))
         for alpha in (0.1, 0.5, 0.9):
             mean = (1 - alpha) * apart + alpha * after
