@@ -198,12 +198,12 @@ def levels_program(steps: int) -> Any:
     def program(cut: Any, shared: Any) -> Any:
         value, rank, weights = shared
 
-        def of_query(graph: Any, runs: Any) -> Any:
+        def of_query(starts: Any, runs: Any) -> Any:
             lists = value, rank, runs.first, runs.count
-            return peel_levels.levelled_overlap(graph.starts, *lists, steps, weights)
+            return peel_levels.levelled_overlap(starts, *lists, steps, weights)
 
-        graphs, runs, _ = cut
-        return jax.vmap(of_query)(graphs, runs)
+        starts, runs, _ = cut
+        return jax.vmap(of_query)(starts, runs)
 
     return jax.jit(program)
 

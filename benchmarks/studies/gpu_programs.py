@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from benchmarks import gpu_kernels, gpu_rows, inputs
-from pgcjax.tensors.adjacency import LevelGraphs, PackedGraphs
+from pgcjax.tensors.adjacency import PackedGraphs
 from pgcjax.tensors.flat_runs import RunRanks, Where
 from pgcjax.tensors.padding import padded_size
 
@@ -94,7 +94,7 @@ def _packed(queries: int, runs: int, n: int) -> Any:
 def _levels(queries: int, runs: int, n: int) -> Any:
     room = round(queries * runs * n * inputs.RETRIEVED)
     each = _of(queries, runs)
-    cut = LevelGraphs(_of(queries, 8)), Where(each, each), _of(queries)
+    cut = _of(queries, 8), Where(each, each), _of(queries)
     shared = _of(room), _of(room), _of(1001, dtype=np.int64)
     most = padded_size(round(n * min(1.0, inputs.RETRIEVED + 0.1)))
     return gpu_rows.levels_program(most), (cut, shared)

@@ -296,7 +296,7 @@ def peel_program(form: Form, longest: int, launch: str = "xla") -> QueryProgram:
     """
 
     def levels(query: Any, runs: Where, shared: Any) -> Array:
-        (starts,), (documents, weights) = query, shared
+        starts, (documents, weights) = query, shared
         lists = documents.value, documents.rank, runs.first, runs.count
         steps = longest or runs.count.max()
         return peel_levels.levelled_overlap(starts, *lists, steps, weights)

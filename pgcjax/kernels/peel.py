@@ -36,7 +36,6 @@ def ideal_ranks(
     ranks: Int[Array, " n"],
     *,
     where: Bool[Array, " n"],
-    then: Int[Array, " n"] | None = None,
 ) -> Int[Array, " n"]:
     """Rank every vertex in the ideal ranking nearest to a run, by greedy peeling.
 
@@ -50,14 +49,13 @@ def ideal_ranks(
         edges: `edges[u, v]` judgments prefer u to v; 0 on the diagonal and in padding.
         ranks: 0-based rank of each vertex in the run, `ABSENT` if not retrieved.
         where: True for vertices, False for padding.
-        then: see `total_order`.
 
     Returns:
         0-based rank of each vertex in the ideal ranking; n for padding.
 
     Source: Luo 2021, Algorithms 2-4, with ties as in `total_order`.
     """
-    order, state = total_order(ranks, then), _start(edges, where)
+    order, state = total_order(ranks), _start(edges, where)
 
     def step(_, state: tuple) -> tuple:
         return _step(edges, order, state)[0]
@@ -123,9 +121,7 @@ def _step(
     return state, PeelStep(u, jnp.where(left, rule, 0).astype(jnp.int32), candidates)
 
 
-def total_order(
-    ranks: Int[Array, " n"], then: Int[Array, " n"] | None = None
-) -> Int[Array, " n"]:
+def total_order(ranks: Int[Array, " n"]) -> Int[Array, " n"]:
     """Keys whose ascending order is the run, then the rest by ascending document id.
 
     Greedy PGC [Luo 2021, Algorithms 3 and 4] breaks ties of documents that were not
@@ -133,12 +129,11 @@ def total_order(
 
     Args:
         ranks: 0-based rank of each document in the run, or `ABSENT`.
-        then: distinct integers from 0 on, which order the rest in place of ids.
 
     Returns:
         Distinct integers, below `ABSENT` for retrieved documents only.
     """
-    index = jnp.arange(ranks.shape[-1], dtype=ranks.dtype) if then is None else then
+    index = jnp.arange(ranks.shape[-1], dtype=ranks.dtype)
     return jnp.where(ranks < ABSENT, ranks, ABSENT + index)
 
 
@@ -148,11 +143,10 @@ def peeled_overlap(
     weights: Int64[Array, " depth_plus_1"],
     *,
     where: Bool[Array, " n"],
-    then: Int[Array, " n"] | None = None,
 ) -> Int64[Array, ""]:
     """Add up RBO weights of a run and the ideal ranking nearest to it.
 
     It takes graphs of any size and degree; `peel_packed` is faster, for limited ones.
     """
-    ideal = ideal_ranks(edges, ranks, where=where, then=then)
+    ideal = ideal_ranks(edges, ranks, where=where)
     return overlap(ranks, ideal, weights, where=where)

@@ -1,6 +1,5 @@
 """Measures of relevant documents, all alike, and of documents that were judged."""
 
-from functools import cache
 from typing import Annotated
 
 import numpy as np
@@ -15,6 +14,7 @@ from pgcjax.measures.gains import (
     ListMeasure,
     Rel,
     Relevant,
+    by_power,
     by_reciprocal,
     given_or,
     mapped,
@@ -25,14 +25,6 @@ from pgcjax.reference import gains as to_gains
 from pgcjax.reference import graded as twins
 from pgcjax.reference import relevance as places_twins
 from pgcjax.tensors.gains import grades_of
-
-
-@cache
-def by_power(p: float, depth: int) -> np.ndarray:
-    """Weight ranks by (1 - p) p^(rank - 1)."""
-    table = np.array([0.0, *((1 - p) * p**r for r in range(depth))])
-    table.flags.writeable = False
-    return table
 
 
 def _judged(judgments):
@@ -96,7 +88,7 @@ class RBP(Graded):
         return mapped(grades, self.gain) / mapped(most, self.gain)
 
     def weights(self, depth):
-        return by_power(self.p, depth)
+        return (1 - self.p) * by_power(self.p, depth)
 
     def score(self, gain, run, ideal):
         return kernels.discounted(gain, run)

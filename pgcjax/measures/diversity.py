@@ -6,7 +6,7 @@ import numpy as np
 
 from pgcjax.kernels import diversity as kernels
 from pgcjax.kernels.graded import discounted, normalized
-from pgcjax.measures.gains import by_log
+from pgcjax.measures.gains import by_log, by_power
 from pgcjax.measures.intents import OfIntentGrades, judged, kinds_of, served
 from pgcjax.measures.measure import Parameter
 from pgcjax.reference import intents as twins
@@ -110,11 +110,6 @@ class AlphaNDCG(AlphaDCG):
 
     def twin(self, case):
         return twins.alpha_ndcg(case)
-
-
-def by_power(beta: float, depth: int) -> np.ndarray:
-    """Discount ranks by beta^(rank - 1)."""
-    return np.array([0.0, *(beta**rank for rank in range(depth))])
 
 
 class NRBP(AlphaDCG):

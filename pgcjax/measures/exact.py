@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from threading import Lock
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -34,7 +33,6 @@ class ExactTensors(PeelTensors):
     states: int = STATES
     seconds: float = 0.0
     farthest: bool = False
-    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
     _orders: dict[str, "OptimalOrders | None"] = field(default_factory=dict, repr=False)
 
     def orders(
@@ -45,13 +43,12 @@ class ExactTensors(PeelTensors):
         The first call searches for them.
         """
         graphs = {name: graph for name, graph in self.graphs.items() if len(graph)}
-        with self._lock:
-            for name in graphs.keys() - self._orders.keys():
-                counts = graphs[name].edges()
-                key = counts.tobytes(), len(counts), self.states, self.seconds
-                self._orders[name] = _orders_of(*key)
-                if progress:
-                    progress("optimal orders", len(self._orders), len(graphs))
+        for name in graphs.keys() - self._orders.keys():
+            counts = graphs[name].edges()
+            key = counts.tobytes(), len(counts), self.states, self.seconds
+            self._orders[name] = _orders_of(*key)
+            if progress:
+                progress("optimal orders", len(self._orders), len(graphs))
         return self._orders
 
     @property

@@ -1,6 +1,6 @@
 """Measures of gains: the gain of a document by its grade, and the score of a list."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cache
 from inspect import getattr_static
@@ -132,25 +132,12 @@ class Graded(ListMeasure):
 
     def prepare(self, judgments: Judgments) -> ListTensors:
         """Lay out the gains of plain qrels."""
-        judged, values, kind = grades_of(judgments), self.parameters, type(self)
-
-        def gains(seen: Mapping[str, Any]) -> dict[str, np.ndarray]:
-            same = read_through(self, seen)
-            return {
-                query: same.gains(grades, highest_of(same, judged.highest, grades))
-                for query, grades in judged.relevance.items()
-            }
-
-        def ideals(seen: Mapping[str, Any]) -> dict[str, Any]:
-            same = read_through(self, seen)
-            every = judgments.once_for(makes_gains(kind), seen, gains)
-            return {query: same.ideal(gain) for query, gain in every.items()}
-
-        each = judgments.once_for(makes_gains(kind), values, gains)
-        best = judgments.once_for((kind.ideal, makes_ideals(kind)), values, ideals)
+        makers = _gains_of_qrels, _ideals_of_qrels
+        each, best = gains_and_ideals(self, self.parameters, judgments, *makers)
         arrays = {query: QueryGains(gain, best[query]) for query, gain in each.items()}
         void = [query for query, gain in each.items() if not gain.any()]
-        return self.lists(judged.docs, arrays, void=[] if self.of_all_queries else void)
+        docs = grades_of(judgments).docs
+        return self.lists(docs, arrays, void=[] if self.of_all_queries else void)
 
     def kernel(self, run: RankedList, query: QueryGains) -> Float[Array, ""]:
         """Score one run and query."""
@@ -185,8 +172,57 @@ _SCORING = {"score", "kernel", "plain_gain", "plain_score", "twin", "prepare", "
 _SCORING |= {"of_all_queries"}
 
 
+def gains_and_ideals(
+    measure: Graded,
+    values: Mapping[str, Any],
+    judgments: Judgments,
+    gains: Callable[[Any, Mapping[str, Any], Judgments], dict[str, Any]],
+    ideals: Callable[[Any, dict[str, Any]], dict[str, Any]],
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Compute gains and ideal lists once for all measures that have the same.
+
+    Args:
+        measure: Measure whose `gains` and `ideal` are used.
+        values: Its parameters by name, and those of a measure that is derived from it.
+        judgments: Judgments of all queries.
+        gains: Function of a view of the measure, the parameters and the judgments.
+        ideals: Function of a view of the measure and the gains.
+
+    Returns:
+        What `gains` and `ideals` return: a dict by query each.
+    """
+    kind = type(measure)
+
+    def each(seen: Mapping[str, Any]) -> dict[str, Any]:
+        return gains(read_through(measure, seen), seen, judgments)
+
+    def every(seen: Mapping[str, Any]) -> dict[str, Any]:
+        return judgments.once_for((gains, _makes_gains(kind)), seen, each)
+
+    def best(seen: Mapping[str, Any]) -> dict[str, Any]:
+        return ideals(read_through(measure, seen), every(seen))
+
+    key = ideals, _makes_ideals(kind)
+    return every(values), judgments.once_for(key, values, best)
+
+
+def _gains_of_qrels(
+    measure: Graded, values: Mapping[str, Any], judgments: Judgments
+) -> dict[str, np.ndarray]:
+    del values
+    judged = grades_of(judgments)
+    return {
+        query: measure.gains(grades, highest_of(measure, judged.highest, grades))
+        for query, grades in judged.relevance.items()
+    }
+
+
+def _ideals_of_qrels(measure: Graded, gains: dict[str, np.ndarray]) -> dict[str, Any]:
+    return {query: measure.ideal(gain) for query, gain in gains.items()}
+
+
 @cache
-def makes_ideals(kind: type[Graded]) -> frozenset[tuple[str, Any]]:
+def _makes_ideals(kind: type[Graded]) -> frozenset[tuple[str, Any]]:
     """Return a key of measures that compute the same from a query's ideal list.
 
     It has all members of the class except texts, parameters and scoring, because
@@ -198,9 +234,9 @@ def makes_ideals(kind: type[Graded]) -> frozenset[tuple[str, Any]]:
 
 
 @cache
-def makes_gains(kind: type[Graded]) -> frozenset[tuple[str, Any]]:
-    """Return a key of measures that have the same gains; see `makes_ideals`."""
-    return frozenset(x for x in makes_ideals(kind) if x[0] not in ("ideal", "weights"))
+def _makes_gains(kind: type[Graded]) -> frozenset[tuple[str, Any]]:
+    """Return a key of measures that have the same gains; see `_makes_ideals`."""
+    return frozenset(x for x in _makes_ideals(kind) if x[0] not in ("ideal", "weights"))
 
 
 def relevance(grades: np.ndarray, rel: float) -> np.ndarray:
@@ -274,6 +310,11 @@ def by_log(depth: int) -> np.ndarray:
     table = np.array([0.0, *(1 / log2(1 + r) for r in range(1, depth + 1))])
     table.flags.writeable = False
     return table
+
+
+def by_power(p: float, depth: int) -> np.ndarray:
+    """Discount ranks by p^(rank - 1)."""
+    return np.array([0.0, *(p**rank for rank in range(depth))])
 
 
 def by_reciprocal(depth: int) -> np.ndarray:

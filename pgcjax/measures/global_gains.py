@@ -3,7 +3,7 @@
 # pyright: reportIncompatibleVariableOverride=false
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,20 +12,19 @@ from pgcjax.kernels.diversity import GlobalGains
 from pgcjax.kernels.graded import QueryGains
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.derived_measures import GRADED, OfIntents, WithRecall, gains_of
-from pgcjax.measures.gains import makes_gains, makes_ideals
+from pgcjax.measures.gains import Graded, gains_and_ideals
 from pgcjax.measures.intents import judged, kinds_of, weights_of
-from pgcjax.measures.measure import Case, read_through
+from pgcjax.measures.measure import Case
 from pgcjax.reference import intents as twins
 from pgcjax.tensors.judgments import Judgments
 
 
 class QueryTotals(NamedTuple):
-    """Gains of a query: weighted gains by intent, their sum, and the ideal list."""
+    """Gains of a query: weighted gains by intent, the sum of weights, global gains."""
 
     weighted: np.ndarray
     total: float
     gain: np.ndarray
-    ideal: Any = ()
 
 
 # Names in NTCIREVAL's files .Dnev and .DINnev.
@@ -46,52 +45,40 @@ _DIN = {
 }
 _LOST = "NTCIREVAL loses the probabilities of intents without relevant documents, "
 _LOST += "which go to the others here"
+_SOURCE = (
+    "Sakai and Song, Evaluating diversified search results using per-intent graded "
+    "relevance, SIGIR 2011; Sakai 2012, "
+)
 
 
 class OfGlobalGains(OfIntents):
-    """A graded measure of global gains: D-M."""
+    """{M} of global gains: those for all intents, by probability."""
 
-    prefix: ClassVar[str] = "D"
-    sharp: ClassVar[str] = ""
-    equations: ClassVar[str] = "equation 6"
-
-    @property
-    def name(self) -> str:
-        """Name of the measure, behind the prefix."""
-        return f"{self.prefix}{self.sharp}-{self.of.name}"
-
-    @property
-    def source(self) -> str:
-        """Papers and equations."""
-        return (
-            "Sakai and Song, Evaluating diversified search results using per-intent "
-            f"graded relevance, SIGIR 2011; Sakai 2012, {self.equations}"
-        )
-
-    @property
-    def meaning(self) -> str:
-        """Meaning of the measure."""
-        return f"{self.of.name} of global gains: those for all intents, by probability"
-
-    @property
-    def formula(self) -> str:
-        """The formula."""
-        return f"{self.of.name} of GG(r) = sum over intents i of Pr(i|q) g_i(r)"
+    name = "D-{M}"
+    source = _SOURCE + "equation 6"
+    formula = "{M} of GG(r) = sum over intents i of Pr(i|q) g_i(r)"
 
     @property
     def differs(self) -> str:
         """Differences from NTCIREVAL."""
-        name = f"{self.prefix}-{self.of.name}"
+        name = self.name.replace("#", "")
         without = "where all probability lies on intents without relevant documents, "
-        without += f"{name} is 0" + (", and this gamma I-rec" if self.sharp else "")
+        without += f"{name} is 0" + ", and this gamma I-rec" * (name != self.name)
         din = _DIN.get(self.of.name) if self.tells_kinds else None
         parts = _DIFFERS.get(self.of.name), din, _LOST, without
         return "; ".join(filter(None, parts))
 
+    def totals(
+        self, judgments: Judgments
+    ) -> tuple[dict[str, QueryTotals], dict[str, Any]]:
+        """Sum the gains of documents over intents, and make their ideal list."""
+        makers = _totals, _ideals
+        return gains_and_ideals(self.of, self.parameters, judgments, *makers)
+
     def of_queries(self, judgments: Judgments) -> dict[str, Any]:
         """Return the global gains of documents, and results from their ideal list."""
-        totals = self._totals(judgments)
-        return {query: QueryGains(t.gain, t.ideal) for query, t in totals.items()}
+        totals, ideals = self.totals(judgments)
+        return {query: QueryGains(t.gain, ideals[query]) for query, t in totals.items()}
 
     def kernel(self, run: RankedList, query: Any) -> Any:
         """Score global gains."""
@@ -102,64 +89,46 @@ class OfGlobalGains(OfIntents):
         gain, score = self.of.plain_gain, self.of.plain_score
         return twins.global_gains(gain, score, case, navigational=self.tells_kinds)
 
-    def _totals(self, judgments: Judgments) -> dict[str, QueryTotals]:
-        """Sum the gains of documents over intents, and make their ideal list."""
-        values, kind = self.parameters, type(self.of)
 
-        def gains(seen: Mapping[str, Any]) -> dict[str, QueryTotals]:
-            same: Any = read_through(self.of, seen)
-            grades = judged(judgments)
-            weights, arrays = weights_of(seen["probabilities"], judgments), {}
-            for query, relevance in grades.relevance.items():
-                weighted = gains_of(same, relevance, grades.highest)
-                weighted *= weights[query][:, None]
-                total = weights[query].sum()
-                gain = weighted.sum(0) / (total or 1)
-                arrays[query] = QueryTotals(weighted, total, gain)
-            return arrays
+def _totals(
+    measure: Graded, values: Mapping[str, Any], judgments: Judgments
+) -> dict[str, QueryTotals]:
+    """Sum the gains of documents over intents."""
+    grades = judged(judgments)
+    weights, arrays = weights_of(values["probabilities"], judgments), {}
+    for query, relevance in grades.relevance.items():
+        weighted = gains_of(measure, relevance, grades.highest)
+        weighted *= weights[query][:, None]
+        total = weights[query].sum()
+        arrays[query] = QueryTotals(weighted, total, weighted.sum(0) / (total or 1))
+    return arrays
 
-        def ideals(seen: Mapping[str, Any]) -> dict[str, QueryTotals]:
-            same: Any = read_through(self.of, seen)
-            every = judgments.once_for((QueryTotals, makes_gains(kind)), seen, gains)
-            return {
-                query: each._replace(ideal=same.ideal(each.gain[each.gain > 0]))
-                for query, each in every.items()
-            }
 
-        shared = QueryTotals, makes_ideals(kind)
-        return judgments.once_for(shared, values, ideals)
+def _ideals(measure: Graded, totals: dict[str, QueryTotals]) -> dict[str, Any]:
+    return {query: measure.ideal(t.gain[t.gain > 0]) for query, t in totals.items()}
 
 
 class OfNewGains(OfGlobalGains):
-    """DIN-M: navigational intents gain from their first document only.
+    """{M} of global gains: those for all intents, by probability; navigational intents
+    gain from their first document only.
 
     So the kernel gets gains by intent, and adds up those of a run.
     """
 
-    prefix = "DIN"
-    equations = "equations 8 to 11"
+    name = "DIN-{M}"
+    source = _SOURCE + "equations 8 to 11"
+    formula = OfGlobalGains.formula + (
+        " in the ideal list; in the run, documents after the first that is relevant to "
+        "a navigational intent have no gain for it"
+    )
     tells_kinds = True
-
-    @property
-    def meaning(self) -> str:
-        """Meaning of the measure."""
-        more = "; navigational intents gain from their first document only"
-        return super().meaning + more
-
-    @property
-    def formula(self) -> str:
-        """The formula."""
-        return (
-            super().formula + " in the ideal list; in the run, documents after the "
-            "first that is relevant to a navigational intent have no gain for it"
-        )
 
     def of_queries(self, judgments: Judgments) -> dict[str, Any]:
         """Return the gains of each intent, and which intents are navigational."""
-        kinds = kinds_of(judgments)
+        kinds, (totals, ideals) = kinds_of(judgments), self.totals(judgments)
         return {
-            query: GlobalGains(t.weighted, t.total, kinds[query], t.ideal)
-            for query, t in self._totals(judgments).items()
+            query: GlobalGains(t.weighted, t.total, kinds[query], ideals[query])
+            for query, t in totals.items()
         }
 
     def kernel(self, run: RankedList, query: GlobalGains) -> Any:
@@ -170,28 +139,20 @@ class OfNewGains(OfGlobalGains):
         return self.of.score(gain, run, query.ideal)
 
 
-class _Sharp(WithRecall):
-    sharp = "#"
-    equations = "equation 7"
-    prefix: ClassVar[str]
+class SharpOfGlobalGains(WithRecall, OfGlobalGains):
+    """D-{M} mixed with intent recall (I-rec)."""
 
-    @property
-    def meaning(self) -> str:
-        """Meaning of the measure."""
-        return f"{self.prefix}-{self.of.name} mixed with intent recall (I-rec)"
-
-    @property
-    def formula(self) -> str:
-        """The formula."""
-        return f"gamma I-rec + (1 - gamma) {self.prefix}-{self.of.name}"
+    name = "D#-{M}"
+    source = _SOURCE + "equation 7"
+    formula = "gamma I-rec + (1 - gamma) D-{M}"
 
 
-class SharpOfGlobalGains(_Sharp, OfGlobalGains):
-    """D-M mixed with intent recall: D#-M."""
+class SharpOfNewGains(WithRecall, OfNewGains):
+    """DIN-{M} mixed with intent recall (I-rec)."""
 
-
-class SharpOfNewGains(_Sharp, OfNewGains):
-    """DIN-M mixed with intent recall: DIN#-M."""
+    name = "DIN#-{M}"
+    source = _SOURCE + "equation 7"
+    formula = "gamma I-rec + (1 - gamma) DIN-{M}"
 
 
 # Intent recall is from 0 to 1, so it is mixed only with measures of this range.

@@ -21,9 +21,9 @@ from pgcjax.measures.derived_measures import (
     WithRecall,
     gains_of,
 )
-from pgcjax.measures.gains import Graded, makes_gains, makes_ideals
+from pgcjax.measures.gains import Graded, gains_and_ideals
 from pgcjax.measures.intents import judged, kinds_of, weights_of
-from pgcjax.measures.measure import Case, Parameter, Value, read_through
+from pgcjax.measures.measure import Case, Parameter, Value
 from pgcjax.reference import intents as twins
 from pgcjax.reference.diversity import ndeval_err
 from pgcjax.tensors.judgments import Judgments
@@ -57,10 +57,11 @@ class OfEachIntent(OfIntents):
 
     def of_queries(self, judgments: Judgments) -> dict[str, IntentGains]:
         """Return the gains of each intent, and the result of its own ideal list."""
-        values, scored = self.parameters, self.scored
-        weights = weights_of(self.probabilities, judgments)
-        ideals, arrays = _ideals_of_each(scored, values, judgments), {}
-        for query, gains in _gains_of_each(scored, values, judgments).items():
+        weights, arrays = weights_of(self.probabilities, judgments), {}
+        makers = _gains_of_each, _ideals_of_each
+        made = gains_and_ideals(self.scored, self.parameters, judgments, *makers)
+        every, ideals = made
+        for query, gains in every.items():
             weight = weights[query] if len(weights[query]) else np.zeros(1)
             arrays[query] = IntentGains(gains, weight, ideals[query])
         return arrays
@@ -77,29 +78,15 @@ class OfEachIntent(OfIntents):
 
 
 class IntentAware(OfEachIntent):
-    """The expectation over intents of a graded measure: M-IA."""
+    """Intent-aware {M}: the mean over intents, by probability."""
 
+    name = "{M}-IA"
     source = (
         "Agrawal et al., Diversifying search results, WSDM 2009; Sakai 2012, equation 5"
     )
-
-    @property
-    def name(self) -> str:
-        """Name of the measure, and IA."""
-        return f"{self.of.name}-IA"
-
-    @property
-    def meaning(self) -> str:
-        """Meaning of the measure."""
-        return f"Intent-aware {self.of.name}: the mean over intents, by probability"
-
-    @property
-    def formula(self) -> str:
-        """The formula."""
-        return (
-            f"sum over intents i of Pr(i|q) {self.of.name}_i, {self.of.name} of the "
-            "judgments for intent i alone"
-        )
+    formula = (
+        "sum over intents i of Pr(i|q) {M}_i, {M} of the judgments for intent i alone"
+    )
 
     @property
     def differs(self) -> str:
@@ -121,45 +108,27 @@ def _gains_of_each(
     measure: Graded, values: Mapping[str, Any], judgments: Judgments
 ) -> dict[str, np.ndarray]:
     """Return the gains of each intent of each query: `[intents, documents]`."""
-    grades = judged(judgments)
-
-    def make(seen: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        same: Any = read_through(measure, seen)
-        arrays = {}
-        for query, relevance in grades.relevance.items():
-            rows = [gains_of(same, row, grades.highest) for row in relevance]
-            arrays[query] = np.array(rows or [np.zeros(0)])
-        return arrays
-
-    return judgments.once_for(
-        (_gains_of_each, makes_gains(type(measure))), values, make
-    )
+    del values
+    grades, arrays = judged(judgments), {}
+    for query, relevance in grades.relevance.items():
+        rows = [gains_of(measure, row, grades.highest) for row in relevance]
+        arrays[query] = np.array(rows or [np.zeros(0)])
+    return arrays
 
 
-def _ideals_of_each(
-    measure: Graded, values: Mapping[str, Any], judgments: Judgments
-) -> dict[str, Any]:
-    """Return the result of `ideal` for each intent of each query."""
-
-    def make(seen: Mapping[str, Any]) -> dict[str, Any]:
-        same = read_through(measure, seen)
-        every = _gains_of_each(measure, seen, judgments)
-        return {query: _ideals(same, gains) for query, gains in every.items()}
-
-    shared = _ideals_of_each, makes_ideals(type(measure))
-    return judgments.once_for(shared, values, make)
-
-
-def _ideals(measure: Any, gains: np.ndarray) -> Any:
-    """Stack the results of `ideal` for each intent."""
+def _ideals_of_each(measure: Graded, gains: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Stack the results of `ideal` for each intent of each query."""
 
     def stacked(*parts: Any) -> np.ndarray:
         each = [np.asarray(part) for part in parts]
         shape = map(max, zip(*(part.shape for part in each), strict=True))
         return stack(each, (len(each), *shape), 0)
 
-    ideals = [measure.ideal(gain[gain > 0]) for gain in gains]
-    return jax.tree.map(stacked, *ideals)
+    arrays = {}
+    for query, of_query in gains.items():
+        ideals = [measure.ideal(gain[gain > 0]) for gain in of_query]
+        arrays[query] = jax.tree.map(stacked, *ideals)
+    return arrays
 
 
 Form = Annotated[
@@ -173,7 +142,10 @@ Form = Annotated[
 
 
 class IntentAwareERR(IntentAware):
-    """The expectation over intents of ERR, also as ndeval has it."""
+    """Intent-aware {M}: the mean over intents, by probability.
+
+    It is also ERR-IA as ndeval has it.
+    """
 
     form: Form = "graded"
 

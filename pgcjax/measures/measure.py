@@ -217,15 +217,30 @@ def _own_parameters(measure: type[Measure]) -> dict[str, Parameter]:
     return parameters
 
 
-class Derived(Measure):
-    """A measure derived from another one, `of`, with its parameters and cutoff."""
+class OfMeasure(Measure):
+    """A measure made of another one, `of`, with its cutoff.
+
+    In its name, source, formula and meaning, {M} stands for the name of the other one.
+    """
 
     of: Measure
 
     def __post_init__(self):
-        """Pass the cutoff on."""
+        """Pass the cutoff on, and fill the name of the other measure in."""
         object.__setattr__(self, "of", self.of.replace(k=self.k))
+        for text in ("name", "source", "formula"):
+            if "{M}" in (form := getattr(self, text)):
+                object.__setattr__(self, text, form.replace("{M}", self.of.name))
         super().__post_init__()
+
+    @property
+    def meaning(self) -> str:
+        """Meaning in one line, as of `Measure`."""
+        return super().meaning.replace("{M}", self.of.name)
+
+
+class Derived(OfMeasure):
+    """A measure derived from another one, with its parameters, too."""
 
     def described(self) -> dict[str, tuple[Parameter, Value]]:
         """Return the parameters of the other measure, and then its own."""

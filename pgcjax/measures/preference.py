@@ -14,7 +14,7 @@ from pgcjax.kernels.judgment_groups import RELEVANT, mean_of_groups
 from pgcjax.measures.compatibility import GraphKind, OfGraph
 from pgcjax.measures.gains import Graded, ListMeasure, by_log
 from pgcjax.measures.graded import ERR, nDCG
-from pgcjax.measures.measure import Case, Measure, Parameter
+from pgcjax.measures.measure import Case, Measure, OfMeasure, Parameter
 from pgcjax.reference import preference as twins
 from pgcjax.tensors import pairs as p
 from pgcjax.tensors.judgment_groups import judged_groups
@@ -453,33 +453,19 @@ class PreferenceCount(OfPreferences):
         return float(sum(counts[f"{stem}_{kind}"] for kind in _KINDS[variant]))
 
 
-class OfWins(OfPreferences, GraphKind):
-    """A graded measure of gains by preferences: a document's wins - losses.
+class OfWins(OfPreferences, GraphKind, OfMeasure):
+    """{M} of gains by preferences: a document's wins - losses.
 
     Attributes:
         of: Graded measure, with gains that are used unchanged.
     """
 
+    name = "Delta-{M}"
     source = "after Luo 2021, section 4.1"
     differs = "its gains are ours: those of Sakai and Zeng 2020 are not public"
     cutoff = "may"
 
     of: Graded
-
-    def __post_init__(self):
-        """Pass the cutoff on."""
-        object.__setattr__(self, "of", self.of.replace(k=self.k))
-        super().__post_init__()
-
-    @property
-    def name(self) -> str:
-        """Name of the graded measure, behind Delta."""
-        return f"Delta-{self.of.name}"
-
-    @property
-    def meaning(self) -> str:
-        """Meaning of the measure."""
-        return f"{self.of.name} of gains by preferences: a document's wins - losses"
 
     @property
     def formula(self) -> str:

@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from weakref import ref
 
 Judgment = tuple[str, str | None, float, int]
 """Document, other document, preference (above 0 prefers the first, 0 is a tie), and
@@ -40,19 +39,7 @@ def grades(case: Case) -> dict[str, float]:
 
 def highest(case: Case, *kinds: str) -> float:
     """Return the highest grade of all queries in some tables, at least 0."""
-    return max(0.0, *(_highest(case.tables[kind]) for kind in kinds))
-
-
-_highest_of: dict[int, tuple[ref, float]] = {}
-
-
-def _highest(table: Any) -> float:
-    """Return the highest grade of a table, computed once: each score asks for it."""
-    table_ref, grade = _highest_of.get(id(table), (None, 0.0))
-    if table_ref is None or table_ref() is not table:
-        grade = float(table["relevance"].max())
-        _highest_of[id(table)] = ref(table), grade
-    return grade
+    return max(0.0, *(float(case.tables[kind]["relevance"].max()) for kind in kinds))
 
 
 def judgments(case: Case) -> dict[str, list[Judgment]]:

@@ -43,17 +43,6 @@ class WideGraphs(NamedTuple):
     where: Bool[np.ndarray, "*queries n"]
 
 
-class LevelGraphs(NamedTuple):
-    """Weak orders as `kernels.peel_levels` takes them; one lacks the first axis.
-
-    Attributes:
-        starts: number of documents of better levels, for each level; level 0 is the
-            worst.
-    """
-
-    starts: Int32[np.ndarray, "*queries levels"]
-
-
 class Form(NamedTuple):
     """Layout of a graph; graphs of one form share a program.
 
@@ -133,12 +122,19 @@ def wide(graphs: Sequence[Graph], size: int) -> WideGraphs:
     return WideGraphs(dense(graphs, size), _vertices(graphs, size))
 
 
-def of_levels(levels: Sequence[Level], size: int) -> LevelGraphs:
-    """Lay weak orders out by the level of each document, padded to `size` levels."""
+def of_levels(
+    levels: Sequence[Level], size: int
+) -> Int32[np.ndarray, "queries levels"]:
+    """Count the documents of better levels, for each level of weak orders.
+
+    Args:
+        levels: Level of each document, for each query; level 0 is the worst.
+        size: Padded number of levels.
+    """
     starts = blank((len(levels), size))
     for row, level in zip(starts, levels, strict=True):
         row[:] = len(level) - np.bincount(level, minlength=size).cumsum()
-    return LevelGraphs(starts)
+    return starts
 
 
 def _vertices(graphs: Sequence[Graph], size: int) -> Bool[np.ndarray, "graphs n"]:

@@ -1,11 +1,9 @@
 """prefs_avgjg_Rnonrel and _ret: their twins, trec_eval's mistakes by hand, refusals."""
 
-import numpy as np
 import pandas as pd
 import pytest
 from helpers.builders import run_of
-from helpers.collections import collection
-from helpers.preference_cases import BALANCED, with_levels
+from helpers.preference_cases import BALANCED
 
 import pgcjax
 from pgcjax.errors import UsageError
@@ -62,17 +60,6 @@ def scored(tmp_path):
 )
 def test_by_hand(scored, text, run, expected):
     assert scored(text, run) == pytest.approx(expected, abs=1e-12)
-
-
-def test_equal_to_the_twins():
-    """Levels, judges with one subgroup and with several, ties, retrieved or not."""
-    prefs, _, runs = collection(6, queries=6, runs=4, most_docs=14)
-    judge = np.random.default_rng(0).choice(["u", "v"], len(prefs))
-    prefs = with_levels(prefs.assign(judge=judge))
-    scores = pgcjax.evaluate(
-        runs, preferences=prefs, measures=BALANCED, order="clarke", verify=1.0
-    )
-    assert scores.table["value"].nunique() > 20
 
 
 def test_preferences_without_levels_are_refused():

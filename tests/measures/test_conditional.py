@@ -1,13 +1,9 @@
 """Measures of conditional grades: by hand, as the twins, and what they must satisfy."""
 
-import gc
 import re
-import weakref
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from math import log2
 
-import jax
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,11 +13,9 @@ from helpers.queries import joined
 
 import pgcjax
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io.graded import read_context, read_qrels
-from pgcjax.measures import Measure
+from pgcjax.io.graded import read_qrels
 from pgcjax.measures.catalogue import parse
 from pgcjax.reference.context import ccg, ccg_single, interpolated
-from pgcjax.tensors.judgments import Judgments
 
 ALL = [
     "CG(context=0.5)@5",
@@ -310,7 +304,6 @@ def test_judgments_that_do_not_meet():
 
 
 def test_notes_of_what_is_left_out():
-    from pgcjax.io.graded import read_qrels
     from pgcjax.tensors.context import conditional
 
     qrels = pd.DataFrame([("q", "a", 1), ("p", "a", 2)], columns=QRELS)
@@ -358,40 +351,3 @@ def test_people_who_judge_in_context_agree_with_measures_that_do():
     found = found.set_index("measure")
     assert found.loc[names[0], ["kappa", "jaccard"]].tolist() == [1, 1]
     assert (found.loc[names[1:], "kappa"] < 1).all()
-
-
-def predictions_of(tables) -> tuple[Judgments, weakref.ref]:
-    """Judgments to predict from, and a reference that does not keep their qrels."""
-    _, qrels, context = tables
-    qrels = read_qrels(qrels)
-    judged = {"qrels": qrels, "context": read_context(context)}
-    return Judgments(judged), weakref.ref(qrels)
-
-
-def test_threads_predict_from_their_own_tables():
-    """Tables that are alike in shape: of whose predictions, threads must not mix up."""
-    pytest.importorskip("sklearn", reason="pip install 'pgcjax[context]'")
-    measures = [parse(name) for name in PREDICTED]
-    judgments = [predictions_of(collection(seed))[0] for seed in range(3)]
-
-    def laid_out(pair: tuple[Measure, Judgments]) -> list[bytes]:
-        measure, tables = pair
-        arrays = measure.prepare(tables).arrays
-        return [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(arrays)]
-
-    pairs = [(m, tables) for m in measures for tables in judgments]
-    alone = [laid_out(pair) for pair in pairs]
-    fresh = [(m, Judgments(dict(tables))) for m, tables in pairs]
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(laid_out, fresh)) == alone
-
-
-def test_predictions_do_not_outlive_their_tables():
-    pytest.importorskip("sklearn", reason="pip install 'pgcjax[context]'")
-    measure = parse(PREDICTED[0])
-    judgments, qrels = predictions_of(collection(0))
-    measure.prepare(judgments)
-    assert qrels() is not None
-    del judgments
-    gc.collect()
-    assert qrels() is None

@@ -168,23 +168,6 @@ def test_a_run_shorter_than_others_keeps_its_length():
 
 
 @pytest.mark.parametrize(
-    ("text", "means"),
-    [
-        *(("ndcg", "nDCG"), ("NDCG@10", "nDCG@10"), ("ndcg_cut_10", "nDCG@10")),
-        *(("map", "AP"), ("MAP", "AP"), ("map_cut_100", "AP@100"), ("ap@5", "AP@5")),
-        *(("recip_rank", "RR"), ("MRR", "RR"), ("rr@10", "RR@10")),
-        *(("P_10", "P@10"), ("p@5", "P@5"), ("recall_100", "R@100"), ("r@5", "R@5")),
-        *(("set_P", "P"), ("set_recall", "R"), ("err@20", "ERR@20")),
-        *(("rbp_resid", "RBP(p=0.9,value=residual)"), ("judged@10", "Judged@10")),
-        *(("msndcg@10", "MSnDCG@10"), ("p+@3", "P+@3"), ("q", "Q"), ("o@3", "O@3")),
-    ],
-)
-def test_names_of_other_tools(text, means):
-    assert parse(text) == parse(means)
-    assert str(parse(text)) == means
-
-
-@pytest.mark.parametrize(
     "text",
     [
         *("nDCG(gain=log)", "Q(beta=-1)", "AP(rel=0)", "AP(rel=nan)", "P(rel=inf)"),

@@ -71,7 +71,7 @@ def test_levels_are_numbers_of_beaten_documents():
             beaten = (graph.edges() > 0).sum(1)
             levels = np.unique(beaten, return_inverse=True)[1]
             assert (formed.level == levels).all()
-            [starts] = adjacency.of_levels([formed.level], formed.form.size).starts
+            [starts] = adjacency.of_levels([formed.level], formed.form.size)
             assert starts.tolist() == [(levels > k).sum() for k in range(len(starts))]
 
 

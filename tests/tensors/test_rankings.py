@@ -48,12 +48,6 @@ def test_every_order_equals_its_twin(scores, order, random):
     assert best_first(frame.assign(query_id="q"), order) == twin
 
 
-def test_ties_by_convention():
-    runs = {"q": {"a": 1.0, "c": 1.0, "b": 2.0}}
-    assert best_first(runs, "trec") == ["b", "c", "a"]
-    assert best_first(runs, "clarke") == ["b", "a", "c"]
-
-
 def test_ranks_of_judged_documents_among_all():
     runs = {"r1": {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, "r2": {"p": {"a": 1.0}}}
     judged = {"none": docs("a"), "p": docs("b"), "q": docs("a", "b", "c")}
