@@ -65,7 +65,7 @@ class ImagePGC(Measure):
 
     def prepare(self, judgments: Judgments) -> GridTensors:
         """Build the graphs of all judged images."""
-        graphs = judgments.once(preference_graphs, "preferences")
+        graphs = judgments.once(preference_graphs, "preferences", soft="sign")
         peel = peel_tensors(graphs, self.p, self.depth, self.normalization)
         return GridTensors(
             peel.docs,

@@ -166,3 +166,21 @@ def test_half_a_vote_in_each_order():
     graph = preference_graphs(prefs)["q"]
     assert graph.unit == 2
     assert graph.edges().tolist() == [[0, 1, 2], [1, 0, 0], [0, 0, 0]]
+
+
+def test_measures_of_grids_take_the_side_alone():
+    cells = [
+        ("q", run, doc, i // 2, i % 2) for run in "st" for i, doc in enumerate("abc")
+    ]
+    grids = pd.DataFrame(
+        cells, columns=["query_id", "run_id", "doc_id", "row", "column"]
+    )
+    rows = [("q", "a", "b", 0.9), ("q", "b", "c", 0.6), ("q", "c", "a", 0.7)]
+    soft = pd.DataFrame(rows, columns=NAMES)
+    hard = soft.drop(columns="probability").assign(preference=1.0)
+    names = ["ImagePGC", "ImagePGC(order=middle)"]
+    one, other = (
+        pgcjax.evaluate(grids, preferences=table, measures=names, verify=True)
+        for table in (soft, hard)
+    )
+    pd.testing.assert_frame_equal(one.table, other.table)
