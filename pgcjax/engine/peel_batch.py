@@ -74,24 +74,6 @@ def batches(members: Sequence[Member], setting: BatchSetting) -> list[Batch]:
     return [PeelBatch(member, setting._replace(keep=keep)) for member in members]
 
 
-def overlap_sums(
-    graphs: Mapping[str, Graph],
-    rankings: "Rankings",
-    weights: Int64[np.ndarray, " depth_plus_1"],
-    *,
-    budget: int = plan.BUDGET,
-    progress: Progress | None = None,
-) -> Int64[np.ndarray, "runs queries"]:
-    """Add up RBO weights of every run with its nearest ideal ranking of every query.
-
-    Sums are of integers: no cut into tiles changes them.
-
-    Returns:
-        Queries in the order of `graphs`; 0 for empty graphs.
-    """
-    return PeelGraphs(graphs, budget=budget).overlaps(rankings, weights, progress)
-
-
 class PeelGraphs:
     """Graphs of all queries, laid out once for many calls: runs may come in chunks.
 
@@ -144,7 +126,13 @@ class PeelGraphs:
         weights: Int64[np.ndarray, " depth_plus_1"],
         progress: Progress | None = None,
     ) -> Int64[np.ndarray, "runs queries"]:
-        """Add up RBO weights of each run and query."""
+        """Add up RBO weights of each run with its nearest ideal ranking of each query.
+
+        Sums are of integers: no cut into tiles changes them.
+
+        Returns:
+            Queries in the order of `graphs`; 0 for empty graphs.
+        """
         sums = tiles.score(PeelTiles(self, rankings, weights), progress)
         return np.ascontiguousarray(sums.T)
 
