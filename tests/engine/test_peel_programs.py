@@ -129,7 +129,7 @@ def test_what_fails_is_left_out_with_one_line(monkeypatch, kernels, program, lin
 
 @pytest.mark.parametrize(
     ("wanted", "program"),
-    [("auto", "triton"), ("pallas", "triton"), ("mosaic", "mosaic"), ("xla", "xla")],
+    [("auto", "triton"), ("triton", "triton"), ("mosaic", "mosaic"), ("xla", "xla")],
 )
 def test_the_peel_that_is_asked_for(machine, monkeypatch, wanted, program):
     machine()
@@ -141,8 +141,8 @@ def test_the_peel_that_is_asked_for(machine, monkeypatch, wanted, program):
     ("wanted", "message"),
     [
         ("mosaic", "PGCJAX_PEEL=mosaic: not mosaic: needs an NVIDIA GPU of compute"),
-        ("pallas", "not triton: needs an NVIDIA GPU of compute capability 8.0 or more"),
-        ("cuda", "PGCJAX_PEEL=cuda: expected one of auto, xla, pallas, triton, mosaic"),
+        ("triton", "not triton: needs an NVIDIA GPU of compute capability 8.0 or more"),
+        ("cuda", "PGCJAX_PEEL=cuda: expected one of auto, xla, triton, mosaic"),
     ],
 )
 def test_what_cannot_be_is_an_error(monkeypatch, wanted, message):
