@@ -85,13 +85,3 @@ def test_small_batches_of_files_number_documents_alike(tmp_path):
     whole = values(runs)
     with plan.using(rows=1):
         assert_same_bits(values(tmp_path), whole)
-
-
-def test_the_configuration_of_the_program_and_the_input_stay_as_they_are():
-    import jax
-
-    runs = collection(10)
-    before = runs.copy(deep=True)
-    values(runs)
-    pd.testing.assert_frame_equal(runs, before)
-    assert jax.numpy.arange(2.0).dtype == "float32"
