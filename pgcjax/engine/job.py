@@ -236,10 +236,7 @@ def _kept(
         arrays = checkpoint.load(name)
         if arrays is None or arrays.get("units") != _name(units[done : ends[done]]):
             break  # this and later chunks are computed again
-        try:
-            chunk = Chunk.of(arrays)
-        except KeyError:
-            break
+        chunk = Chunk.of(arrays)
         done = ends[done]
         yield chunk, KeptChunk(chunk.run_ids, partial(checkpoint.views, name)), done
 

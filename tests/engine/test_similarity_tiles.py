@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from helpers.collections import assert_same_bits
 from helpers.tied import collection
 
 import pgcjax
@@ -16,11 +17,6 @@ def values(runs: pd.DataFrame, **options) -> pd.Series:
     return (
         pgcjax.rankings.rbo(runs, **options).table.set_index(keys)["value"].sort_index()
     )
-
-
-def assert_same_bits(a: pd.Series, b: pd.Series) -> None:
-    assert a.index.equals(b.index) and len(a)
-    assert a.to_numpy().tobytes() == b.to_numpy().tobytes()
 
 
 # The last is how five to eight runs are laid out: it takes programs of tests below.

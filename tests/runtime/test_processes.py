@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from queue import Queue
 
 import pytest
+from helpers.processes import free_port
 
 from pgcjax.engine.distributed import start
 from pgcjax.errors import DataError, PgcjaxError, UsageError
@@ -15,12 +16,6 @@ GONE = (
     "process {} before the job was done. Restart all of them, with --resume "
     "(journal= in Python) to continue from their finished work"
 )
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("localhost", 0))
-        return found.getsockname()[1]
 
 
 def together(count, work, timeout=20.0) -> list:
