@@ -197,7 +197,10 @@ class PeelTiles(TileBatch):
 
     def nbytes(self, size: Form) -> tuple[int, int]:
         """Bytes of a matrix, and of some arrays of documents."""
-        return bytes_of(size)
+        if size.name == "levels":
+            return 4 * size.size, _PER_LEVELS
+        # Three int32 arrays, and as much again on the way.
+        return 4 * size.size * size.size, 48 * size.size
 
     def pace(self, size: Form) -> Pace:
         """On a CPU, as many words in a step as one thread changes at once."""
@@ -254,14 +257,6 @@ def _launch(form: Form) -> str:
     """Name the program of a form on this device, as of `peel_choice`."""
     is_peeled = form.name == "packed" and default_backend() != "cpu"
     return peel_choice(form.size).name if is_peeled else "xla"
-
-
-def bytes_of(form: Form) -> tuple[int, int]:
-    """Bytes of a query, and of a run and query, in a tile."""
-    if form.name == "levels":
-        return 4 * form.size, _PER_LEVELS
-    # Three int32 arrays, and as much again on the way.
-    return 4 * form.size * form.size, 48 * form.size
 
 
 def _in_words(graph: Any) -> Any:
