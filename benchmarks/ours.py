@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from pgcjax.engine import tiles
-from pgcjax.engine.peel_batch import PeelGraphs, PeelTiles, overlap_sums
+from pgcjax.engine.peel_batch import PeelGraphs, PeelTiles
 from pgcjax.engine.plan import BUDGET, settings
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.rbo import rank_weights
@@ -26,8 +26,14 @@ __all__ = [
     "Retrieved",
     "lengthened",
     "list_room",
-    "overlap_sums",
 ]
+
+
+def overlap_sums(
+    graphs: Mapping[str, Graph], rankings: Any, weights: np.ndarray
+) -> np.ndarray:
+    """Add up RBO weights of each run and query: int64 `[runs, queries]`."""
+    return PeelGraphs(graphs).overlaps(rankings, weights)
 
 
 def scores(

@@ -65,9 +65,9 @@ scoring_options = opt.together(
     click.option(
         "--distributed",
         metavar="HOW[,SECONDS]",
-        help="Share the job with other processes that make the same call: auto (SLURM "
-        "and other launchers that JAX knows) or I/N@HOST:PORT, the I-th of N. It stops "
-        "if others do not join, or respond, for so many seconds; by default 30.",
+        help="Share the job with other processes that make the same call: auto (tasks "
+        "of SLURM) or I/N@HOST:PORT, the I-th of N. It stops if others do not join, or "
+        "respond, for so many seconds; by default 30.",
     ),
     scores_output_option("Write all scores at full precision", target=WITH_WORK),
     opt.spreadsheet_option,

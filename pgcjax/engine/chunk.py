@@ -45,11 +45,7 @@ class Chunk:
 
     @classmethod
     def of(cls, arrays: Mapping[str, np.ndarray]) -> "Chunk":
-        """Read the result of `arrays`.
-
-        Raises:
-            KeyError: an array is missing.
-        """
+        """Read the result of `arrays`."""
         count = sum(key.startswith("part") for key in arrays)
         parts = [arrays[f"part{i}"] for i in range(count)]
         ids = arrays["run_ids"].tolist(), set(arrays["query_ids"].tolist())

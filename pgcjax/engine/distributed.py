@@ -15,7 +15,6 @@ from pgcjax._version import __version__
 from pgcjax.engine.chunk import Chunk, KeptChunk, together
 from pgcjax.engine.tally import RunTally
 from pgcjax.errors import PgcjaxError, UsageError
-from pgcjax.later import jax
 from pgcjax.runtime.processes import DATA, FAILED, Peer, Processes
 
 _HELLO = 64  # bytes with which a process says who it is
@@ -25,9 +24,8 @@ def start(launcher: str, timeout: float = 30.0) -> Processes:
     """Join the processes of a job, before JAX is used.
 
     Args:
-        launcher: `auto`, where JAX finds the other processes (SLURM, Open MPI,
-            Kubernetes, Cloud TPU), or `I/N@HOST:PORT`: this is process I of N (from 1),
-            and the first process listens at HOST:PORT.
+        launcher: `auto` for tasks of SLURM, or `I/N@HOST:PORT`: this is process I of N
+            (from 1), and the first process listens at HOST:PORT.
         timeout: Seconds to wait for the other processes, and seconds of silence after
             which a process counts as gone.
 
@@ -44,7 +42,7 @@ def start(launcher: str, timeout: float = 30.0) -> Processes:
         )
     try:
         host, port, number, count = (
-            _found(timeout) if launcher == "auto" else _said(launcher)
+            _of_slurm() if launcher == "auto" else _said(launcher)
         )
         end = time.monotonic() + timeout
         if count == 1:
@@ -145,29 +143,18 @@ def _said(launcher: str) -> tuple[str, int, int, int]:
     return _checked(host, port, i - 1, n)
 
 
-def _found(timeout: float) -> tuple[str, int, int, int]:
-    """Ask JAX for the launcher's description of the processes."""
-    try:
-        # JAX tells nobody without joining the processes itself: then it would end all
-        # of them by an abort when one is gone.
-        from jax._src.clusters import ClusterEnv
-
-        address, count, number, devices = (
-            ClusterEnv.auto_detect_unset_distributed_params(
-                *(None,) * 5, initialization_timeout=int(timeout) or 1
-            )
+def _of_slurm() -> tuple[str, int, int, int]:
+    """Read the first node of a SLURM step, a port by its job, and the task's number."""
+    names = ("SLURM_STEP_NODELIST", "SLURM_JOB_ID", "SLURM_PROCID", "SLURM_NTASKS")
+    if absent := [name for name in names if name not in os.environ]:
+        raise UsageError(
+            f"{absent[0]} is not set: start it by srun, or give I/N@HOST:PORT"
         )
-        if address is None or count is None or number is None:
-            raise LookupError("it detects no launcher")
-    except Exception as error:
-        why = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise UsageError(f"JAX cannot tell: {why}. Give I/N@HOST:PORT") from None
-    if devices is not None:  # a process for each GPU
-        for kind in ("cuda", "rocm"):
-            name = f"jax_{kind}_visible_devices"
-            jax.config.update(name, ",".join(map(str, devices)))
-    host, _, port = address.rpartition(":")
-    return _checked(host, int(port), number, count)
+    nodes, *numbers = (os.environ[name] for name in names)
+    first = re.match(r"([^,[]+)(?:\[(\d+))?", nodes)  # node1,node2 or node[1-2]
+    job, number, count = map(int, numbers)
+    host = "".join(filter(None, first.groups())) if first else nodes
+    return _checked(host, 2**16 - 2**12 + job % 2**12, number, count)
 
 
 def _checked(

@@ -84,7 +84,6 @@ def fragile(
     alpha: float = 0.05,
     prior: float | None = None,
     order: str = "trec",
-    work: float = WORK,
     progress: Progress | None = None,
 ) -> Fragility:
     """Bound the fewest judgments, or queries, whose change overturns an order of runs.
@@ -103,7 +102,6 @@ def fragile(
         alpha: Level of the paired t test of significance.
         prior: Standard deviation of the strengths of systems; 2.5 if None.
         order: Order of documents in a run: `trec`, `clarke` or `rank`.
-        work: Limit of work for a pair of runs; see `WORK`.
         progress: called with `("runs", done, total)`.
 
     Raises:
@@ -128,7 +126,7 @@ def fragile(
     pairs = _pairs(means, names, run_id, other, overturn)
     if change == "queries":
         return _of_queries(explainer, pairs)
-    return _of_judgments(explainer, pairs, change, overturn, alpha, work, progress)
+    return _of_judgments(explainer, pairs, change, overturn, alpha, progress)
 
 
 class Asked(NamedTuple):
@@ -525,7 +523,6 @@ def _of_judgments(
     change: str,
     overturn: str,
     alpha: float,
-    work: float,
     progress: Progress | None,
 ) -> Fragility:
     """Search each pair for fewer changes than those of the pairs before it."""
@@ -541,7 +538,7 @@ def _of_judgments(
         else:
             question = asked_significance(d, alpha)
         search = Search(queries, question, most)
-        search.run(work)
+        search.run(WORK)
         if overturn == OVERTURNED[1]:
             search.lower = min(search.lower, changed.fewest)
         lower = min(lower, search.lower)

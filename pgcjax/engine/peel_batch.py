@@ -74,24 +74,6 @@ def batches(members: Sequence[Member], setting: BatchSetting) -> list[Batch]:
     return [PeelBatch(member, setting._replace(keep=keep)) for member in members]
 
 
-def overlap_sums(
-    graphs: Mapping[str, Graph],
-    rankings: "Rankings",
-    weights: Int64[np.ndarray, " depth_plus_1"],
-    *,
-    budget: int = plan.BUDGET,
-    progress: Progress | None = None,
-) -> Int64[np.ndarray, "runs queries"]:
-    """Add up RBO weights of every run with its nearest ideal ranking of every query.
-
-    Sums are of integers: no cut into tiles changes them.
-
-    Returns:
-        Queries in the order of `graphs`; 0 for empty graphs.
-    """
-    return PeelGraphs(graphs, budget=budget).overlaps(rankings, weights, progress)
-
-
 class PeelGraphs:
     """Graphs of all queries, laid out once for many calls: runs may come in chunks.
 
@@ -144,7 +126,13 @@ class PeelGraphs:
         weights: Int64[np.ndarray, " depth_plus_1"],
         progress: Progress | None = None,
     ) -> Int64[np.ndarray, "runs queries"]:
-        """Add up RBO weights of each run and query."""
+        """Add up RBO weights of each run with its nearest ideal ranking of each query.
+
+        Sums are of integers: no cut into tiles changes them.
+
+        Returns:
+            Queries in the order of `graphs`; 0 for empty graphs.
+        """
         sums = tiles.score(PeelTiles(self, rankings, weights), progress)
         return np.ascontiguousarray(sums.T)
 
@@ -209,7 +197,10 @@ class PeelTiles(TileBatch):
 
     def nbytes(self, size: Form) -> tuple[int, int]:
         """Bytes of a matrix, and of some arrays of documents."""
-        return bytes_of(size)
+        if size.name == "levels":
+            return 4 * size.size, _PER_LEVELS
+        # Three int32 arrays, and as much again on the way.
+        return 4 * size.size * size.size, 48 * size.size
 
     def pace(self, size: Form) -> Pace:
         """On a CPU, as many words in a step as one thread changes at once."""
@@ -266,14 +257,6 @@ def _launch(form: Form) -> str:
     """Name the program of a form on this device, as of `peel_choice`."""
     is_peeled = form.name == "packed" and default_backend() != "cpu"
     return peel_choice(form.size).name if is_peeled else "xla"
-
-
-def bytes_of(form: Form) -> tuple[int, int]:
-    """Bytes of a query, and of a run and query, in a tile."""
-    if form.name == "levels":
-        return 4 * form.size, _PER_LEVELS
-    # Three int32 arrays, and as much again on the way.
-    return 4 * form.size * form.size, 48 * form.size
 
 
 def _in_words(graph: Any) -> Any:

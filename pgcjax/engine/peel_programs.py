@@ -7,7 +7,7 @@
 | `xla`    | all                                       | all              | many     |
 
 The first that all local devices can run, and that compiles, is taken: each gives the
-same bits. PGCJAX_PEEL names another one, or `pallas`: those of one launch.
+same bits. PGCJAX_PEEL names another one.
 """
 
 import os
@@ -47,7 +47,7 @@ PROGRAMS = (
     PeelProgram("triton", "pgcjax.kernels.peel_pallas", (8, 0), (0, 8)),
     PeelProgram("mosaic", "pgcjax.kernels.peel_mosaic", (9, 0), (0, 10)),
 )
-CHOICES = ("auto", "xla", "pallas", *(program.name for program in PROGRAMS))
+CHOICES = ("auto", "xla", *(program.name for program in PROGRAMS))
 _FAILED: dict[tuple[str, int], str] = {}  # in calls of this process: program and size
 
 
@@ -79,7 +79,7 @@ def peel_choice(size: int = 16) -> Choice:
         return Choice("xla", (f"{VARIABLE}=xla",))
     reasons, fits = [], wanted == "auto"
     for program in PROGRAMS:
-        if wanted not in ("auto", "pallas", program.name):
+        if wanted not in ("auto", program.name):
             continue
         why_not = misfit(program)
         if not why_not:

@@ -67,11 +67,6 @@ class ScoringRequest:
         return [member.measure for member in self.members]
 
     @property
-    def judgments(self) -> dict[str, pd.DataFrame]:
-        """The tables of judgments alone."""
-        return {kind: self.tables[kind] for kind in self.tables if kind != "grids"}
-
-    @property
     def columns_of_judgments(self) -> dict[str, pd.DataFrame | pl.DataFrame]:
         """The tables of judgments, of pandas or polars."""
         kinds = (kind for kind in self.tables if kind != "grids")

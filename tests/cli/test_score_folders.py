@@ -3,11 +3,11 @@
 import json
 import re
 import shutil
-import socket
 from concurrent.futures import ThreadPoolExecutor
 
 import pandas as pd
 import pytest
+from helpers.processes import free_port
 from pandas.testing import assert_frame_equal
 
 import pgcjax as package
@@ -124,9 +124,7 @@ def test_processes_write_side_by_side(tmp_path, monkeypatch):
     judged |= {"qrels": folder / "qrels.txt"}
     runs = sorted((folder / "runs").iterdir())[:2]
     alone = package.evaluate(runs, **judged)
-    with socket.socket() as found:
-        found.bind(("localhost", 0))
-        port = found.getsockname()[1]
+    port = free_port()
 
     def one(i: int) -> package.Scores:
         with start(f"{i}/3@localhost:{port}") as processes:

@@ -123,16 +123,3 @@ def test_it_is_scored_in_parts():
 def test_it_is_foreseen():
     foreseen = estimate(DEMO / "runs", **JUDGED, measures=["Length", "nDCG@5"])
     assert foreseen.scores == 320
-
-
-def test_a_leading_axis_is_for_replicates():
-    """Chunks, checkpoints and their union carry it; no measure has it yet."""
-    from pgcjax.engine.chunk import Chunk, together
-
-    def chunk(run, value):
-        part = np.full((7, 1, 1, 2), value)  # replicates, measures, runs, queries
-        return Chunk([run], {"q"}, np.ones((1, 2), bool), [part])
-
-    both = together([chunk("b", 1.0), Chunk.of(chunk("a", 2.0).arrays())])
-    assert both.run_ids == ["a", "b"] and both.parts[0].shape == (7, 1, 2, 2)
-    assert (both.parts[0] == np.array([2.0, 1.0])[:, None]).all()

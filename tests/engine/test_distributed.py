@@ -3,13 +3,12 @@
 import os
 import shutil
 import signal
-import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from helpers.processes import Ended, Started, call, spoil
+from helpers.processes import Ended, Started, call, free_port, spoil
 
 import pgcjax
 from pgcjax.cli import main
@@ -19,12 +18,6 @@ from pgcjax.errors import UsageError
 
 DEMO = demo_folder()
 JUDGED = ("--prefs", DEMO / "preferences.csv", "--qrels", DEMO / "qrels.txt")
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("localhost", 0))
-        return found.getsockname()[1]
 
 
 COUNT = 4

@@ -228,16 +228,3 @@ def test_verify_covers_every_measure_and_graph():
             verify=1.0,
         )
         assert scores.notes[-1] == "33 of 33 scores recomputed: equal"
-
-
-@pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "trec", "jsonl", "parquet"])
-def test_files_keep_the_version_and_all_parameters_of_scores(tmp_path, suffix):
-    scores = pgcjax.evaluate(
-        RUNS, preferences=PREFS, measures=["ppref@5"], missing="skip"
-    )
-    scores.save(tmp_path / f"scores.{suffix}")
-    about = pgcjax.files.read_scores(tmp_path / f"scores.{suffix}").metadata
-    assert about == scores.metadata
-    assert about["version"] == pgcjax.__version__
-    assert about["measures"] == [parse("ppref@5").in_full()]

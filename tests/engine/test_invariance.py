@@ -3,17 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.builders import rankings_of
-from helpers.collections import MEASURES, assert_same_bits, collection, values
+from helpers.collections import assert_same_bits, collection, values
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from pgcjax.engine.peel_batch import overlap_sums
-from pgcjax.files import read_preferences
-from pgcjax.io.graded import read_qrels
-from pgcjax.measures.catalogue import parse
-from pgcjax.tensors.judgments import Judgments
-from pgcjax.tensors.padding import at_least
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 
@@ -79,34 +71,6 @@ def test_a_weight_is_that_many_rows(seed):
         values(prefs.assign(weight=weights), qrels, runs),
         values(repeated, qrels, runs),
     )
-
-
-def sums(tables, measure: str, **options) -> np.ndarray:
-    prefs, qrels, runs = tables
-    m = parse(measure)
-    judged = {"preferences": read_preferences(prefs), "qrels": read_qrels(qrels)}
-    tensors = m.prepare(Judgments(judged))
-    docs = {name: graph.doc_ids for name, graph in tensors.graphs.items()}
-    return overlap_sums(
-        tensors.graphs, rankings_of(runs, docs), tensors.weights, **options
-    )
-
-
-@pytest.mark.parametrize("measure", MEASURES)
-def test_cut_into_tiles_of_any_size(measure):
-    tables = collection(7, queries=6, runs=5, most_docs=70)
-    whole = sums(tables, measure)
-    for budget in (1, 20_000, 200_000):
-        assert (sums(tables, measure, budget=budget) == whole).all()
-
-
-@pytest.mark.parametrize("measure", MEASURES)
-def test_padded_to_any_size(measure):
-    tables = collection(8, most_docs=30)
-    whole = sums(tables, measure)
-    for documents in (48, 100, 200):
-        with at_least(documents=documents):
-            assert (sums(tables, measure) == whole).all()
 
 
 def test_calling_twice_gives_the_same_and_changes_no_input():

@@ -60,10 +60,3 @@ def test_cut_into_tiles_of_any_size():
         assert same(scored(tables, budget=budget), whole)
     with plan.using(runs=1, queries=1):
         assert same(scored(tables), whole)
-
-
-def test_progress_counts_every_score():
-    tables = collection(12, queries=3, runs=2, most_docs=9)
-    seen: list[tuple[str, int, int]] = []
-    scored(tables, ["nDCG@5"], progress=lambda *args: seen.append(args))
-    assert [s for s in seen if s[0] == "scoring"][-1] == ("scoring", 6, 6)

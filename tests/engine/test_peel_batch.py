@@ -10,9 +10,10 @@ from helpers.builders import graph_of, rankings_of
 from helpers.kernel_weights import telling_weights
 
 from pgcjax.engine import plan, tiles
-from pgcjax.engine.peel_batch import PeelGraphs, PeelTiles, overlap_sums
+from pgcjax.engine.peel_batch import PeelGraphs, PeelTiles
 from pgcjax.tensors.adjacency import Form
 from pgcjax.tensors.graphs import Graph
+from pgcjax.tensors.padding import at_least
 
 
 def job(seed: int = 0, runs: int = 5):
@@ -55,11 +56,11 @@ def test_all_forms_occur():
 def test_queries_at_once_or_one_by_one(monkeypatch):
     """Devices other than a CPU compute all queries at once, in steps that all need."""
     graphs, rankings, weights = job()
-    one_by_one = overlap_sums(graphs, rankings, weights)
+    one_by_one = PeelGraphs(graphs).overlaps(rankings, weights)
     assert one_by_one.shape == (5, 9) and one_by_one[:, :7].all()
     assert not one_by_one[:, 8].any()
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    at_once = overlap_sums(graphs, rankings, weights)
+    at_once = PeelGraphs(graphs).overlaps(rankings, weights)
     assert (at_once == one_by_one).all()
 
 
@@ -69,12 +70,12 @@ def test_counts_of_any_size_reach_a_gpu(monkeypatch, votes):
     _, rankings, weights = job(5)
     cycle = np.roll(np.eye(9, dtype=int), 1, axis=1)
     graphs = {"q0": graph_of(cycle + (votes - 1) * np.diag(np.ones(8, int), 1))}
-    whole = overlap_sums(graphs, rankings, weights)
+    whole = PeelGraphs(graphs).overlaps(rankings, weights)
     assert whole.all()
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     (edges, _), _ = PeelGraphs(graphs).packed([0], Form("packed", 16))
     assert edges.max() == votes and edges.itemsize == (1 if votes < 256 else 2)
-    assert (overlap_sums(graphs, rankings, weights) == whole).all()
+    assert (PeelGraphs(graphs).overlaps(rankings, weights) == whole).all()
 
 
 def test_compiling_is_said_once_for_a_shape(caplog):
@@ -83,8 +84,8 @@ def test_compiling_is_said_once_for_a_shape(caplog):
     said = []
     with caplog.at_level("DEBUG", logger="pgcjax.runtime.loop"):
         for _ in range(2):
-            overlap_sums(
-                graphs, rankings, weights, progress=lambda *step: said.append(step)
+            PeelGraphs(graphs).overlaps(
+                rankings, weights, progress=lambda *step: said.append(step)
             )
     new = [line for line in caplog.messages if line.startswith("compile ")]
     assert len(new) == len(set(new)) > 1
@@ -97,16 +98,16 @@ def test_compiling_is_said_once_for_a_shape(caplog):
 @pytest.mark.parametrize("levels", [1, 2**30])
 def test_weak_orders_are_levels_or_peeled(levels):
     graphs, rankings, weights = job(6)
-    whole = overlap_sums(graphs, rankings, weights)
+    whole = PeelGraphs(graphs).overlaps(rankings, weights)
     with plan.using(levels=levels):
         [(form, _)] = calls_of({"levels": graphs["levels"]}, rankings, weights)
         assert form == ("levels" if levels == 1 else "packed")
-        assert (overlap_sums(graphs, rankings, weights) == whole).all()
+        assert (PeelGraphs(graphs).overlaps(rankings, weights) == whole).all()
 
 
 def test_no_graphs():
     graphs, rankings, weights = job()
-    sums = overlap_sums({"empty": graphs["empty"]}, rankings, weights)
+    sums = PeelGraphs({"empty": graphs["empty"]}).overlaps(rankings, weights)
     assert sums.shape == (5, 1) and not sums.any()
 
 
@@ -115,9 +116,20 @@ def test_no_graphs():
 )
 def test_tiles_and_steps_of_any_size(settings):
     graphs, rankings, weights = job(1)
-    whole = overlap_sums(graphs, rankings, weights)
+    whole = PeelGraphs(graphs).overlaps(rankings, weights)
     with plan.using(**settings):
-        assert (overlap_sums(graphs, rankings, weights) == whole).all()
+        assert (PeelGraphs(graphs).overlaps(rankings, weights) == whole).all()
+
+
+@pytest.mark.parametrize(
+    ("budget", "documents"), [(1, 1), (20_000, 1), (2**28, 48), (2**28, 200)]
+)
+def test_memory_and_padding_of_any_size(budget, documents):
+    graphs, rankings, weights = job(1)
+    whole = PeelGraphs(graphs).overlaps(rankings, weights)
+    with at_least(documents=documents):
+        ready = PeelGraphs(graphs, budget=budget)
+        assert (ready.overlaps(rankings, weights) == whole).all()
 
 
 @pytest.mark.parametrize("platform", ["cuda", "tpu"])
@@ -146,7 +158,7 @@ def test_graphs_laid_out_once_for_many_calls(keep):
     """Runs may come in chunks, of any number of runs; the second finds what is kept."""
     graphs, rankings, weights = job(2)
     ready = PeelGraphs(graphs, keep=keep)
-    whole = overlap_sums(graphs, rankings, weights)
+    whole = PeelGraphs(graphs).overlaps(rankings, weights)
     for _ in range(2):
         assert (ready.overlaps(rankings, weights) == whole).all()
 
@@ -155,7 +167,11 @@ def test_graphs_laid_out_once_for_many_calls(keep):
 def test_devices_get_graphs_once_and_documents_in_short(monkeypatch, keep):
     """Of the second chunk, a byte each for its vertex and its rank, both below 256."""
     graphs, rankings, weights = job(2)
-    whole, put, sent = overlap_sums(graphs, rankings, weights), jax.device_put, []
+    whole, put, sent = (
+        PeelGraphs(graphs).overlaps(rankings, weights),
+        jax.device_put,
+        [],
+    )
 
     def counted(arrays, where=None):
         here = [x for x in jax.tree.leaves(arrays) if isinstance(x, np.ndarray)]

@@ -13,7 +13,7 @@ from test_peel_batch import job
 
 import pgcjax
 from pgcjax.engine import peel_batch, peel_programs
-from pgcjax.engine.peel_batch import overlap_sums
+from pgcjax.engine.peel_batch import PeelGraphs
 from pgcjax.engine.peel_programs import PROGRAMS, VARIABLE, peel_choice
 from pgcjax.errors import DataWarning, UsageError
 from pgcjax.kernels import peel_packed
@@ -114,12 +114,12 @@ def test_other_devices_run_xla(machine, device):
 def test_what_fails_is_left_out_with_one_line(monkeypatch, kernels, program, lines):
     """A job goes on by the next program, with the same bits."""
     graphs, rankings, weights = job()
-    whole = overlap_sums(graphs, rankings, weights)
+    whole = PeelGraphs(graphs).overlaps(rankings, weights)
     on_a_gpu(monkeypatch, "mosaic", "triton")
     stand_in(monkeypatch, **kernels)
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        assert (overlap_sums(graphs, rankings, weights) == whole).all()
+        assert (PeelGraphs(graphs).overlaps(rankings, weights) == whole).all()
         assert peel_choice().name == program
     warned = [str(x.message) for x in warned if issubclass(x.category, DataWarning)]
     assert len(warned) == len(lines)
@@ -129,7 +129,7 @@ def test_what_fails_is_left_out_with_one_line(monkeypatch, kernels, program, lin
 
 @pytest.mark.parametrize(
     ("wanted", "program"),
-    [("auto", "triton"), ("pallas", "triton"), ("mosaic", "mosaic"), ("xla", "xla")],
+    [("auto", "triton"), ("triton", "triton"), ("mosaic", "mosaic"), ("xla", "xla")],
 )
 def test_the_peel_that_is_asked_for(machine, monkeypatch, wanted, program):
     machine()
@@ -141,8 +141,8 @@ def test_the_peel_that_is_asked_for(machine, monkeypatch, wanted, program):
     ("wanted", "message"),
     [
         ("mosaic", "PGCJAX_PEEL=mosaic: not mosaic: needs an NVIDIA GPU of compute"),
-        ("pallas", "not triton: needs an NVIDIA GPU of compute capability 8.0 or more"),
-        ("cuda", "PGCJAX_PEEL=cuda: expected one of auto, xla, pallas, triton, mosaic"),
+        ("triton", "not triton: needs an NVIDIA GPU of compute capability 8.0 or more"),
+        ("cuda", "PGCJAX_PEEL=cuda: expected one of auto, xla, triton, mosaic"),
     ],
 )
 def test_what_cannot_be_is_an_error(monkeypatch, wanted, message):
@@ -191,7 +191,7 @@ def test_what_xla_cannot_do_is_an_error(monkeypatch):
     on_a_gpu(monkeypatch)
     graphs, rankings, weights = job(runs=3)
     with pytest.raises(MemoryError, match="no room"):
-        overlap_sums(graphs, rankings, telling_weights(0, 43))
+        PeelGraphs(graphs).overlaps(rankings, telling_weights(0, 43))
 
 
 @pytest.mark.parametrize(

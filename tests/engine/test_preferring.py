@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.collections import assert_same_bits
 from helpers.tied import collection
 from helpers.twins import aggregation
 from scipy import stats
@@ -146,26 +147,21 @@ def test_verify_recomputes_means_and_counts_of_pairs(monkeypatch, missing):
         pgcjax.rankings.prefer(collection(5), **how, verify=1)
 
 
-def same_bits(a: pd.Series, b: pd.Series) -> None:
-    assert a.index.equals(b.index) and len(a)
-    assert a.to_numpy().tobytes() == b.to_numpy().tobytes()
-
-
 def test_a_value_depends_on_its_two_rankings_alone():
     runs = collection(4, runs=7)
     some = ["RPP(weight=dcg)", "RPP(weight=inverse,subtopics=mean)", "rrlexiprecision"]
     whole = preferred(runs, some)
-    same_bits(preferred(runs.sample(frac=1, random_state=1), some), whole)
+    assert_same_bits(preferred(runs.sample(frac=1, random_state=1), some), whole)
     tables = {k: t.sample(frac=1, random_state=1) for k, t in judged(1).items()}
-    same_bits(preferred(runs, some, **tables), whole)
+    assert_same_bits(preferred(runs, some, **tables), whole)
     with plan.using(lists=2):
-        same_bits(preferred(runs, some), whole)
+        assert_same_bits(preferred(runs, some), whole)
     with at_least(documents=100):
-        same_bits(preferred(runs, some), whole)
+        assert_same_bits(preferred(runs, some), whole)
     few = [f"r{i}" for i in range(1, 6)]
     there = whole.index.get_level_values
     kept = there("run_a").isin(few) & there("run_b").isin(few)
-    same_bits(preferred(runs[runs.run_id.isin(few)], some), whole[kept])
+    assert_same_bits(preferred(runs[runs.run_id.isin(few)], some), whole[kept])
 
 
 def test_turned_round_a_preference_changes_its_sign_alone():

@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from helpers.collections import assert_same_bits
 from helpers.tied import collection
 
 import pgcjax
@@ -16,11 +17,6 @@ def values(runs: pd.DataFrame, **options) -> pd.Series:
     return (
         pgcjax.rankings.rbo(runs, **options).table.set_index(keys)["value"].sort_index()
     )
-
-
-def assert_same_bits(a: pd.Series, b: pd.Series) -> None:
-    assert a.index.equals(b.index) and len(a)
-    assert a.to_numpy().tobytes() == b.to_numpy().tobytes()
 
 
 # The last is how five to eight runs are laid out: it takes programs of tests below.
@@ -85,13 +81,3 @@ def test_small_batches_of_files_number_documents_alike(tmp_path):
     whole = values(runs)
     with plan.using(rows=1):
         assert_same_bits(values(tmp_path), whole)
-
-
-def test_the_configuration_of_the_program_and_the_input_stay_as_they_are():
-    import jax
-
-    runs = collection(10)
-    before = runs.copy(deep=True)
-    values(runs)
-    pd.testing.assert_frame_equal(runs, before)
-    assert jax.numpy.arange(2.0).dtype == "float32"

@@ -172,34 +172,6 @@ def test_grades_alone_leave_nothing_to_such_orders():
     assert all((own == plain).all() for own in tied)
 
 
-def test_a_job_goes_on_where_it_was_stopped(tmp_path):
-    prefs, _, runs = collection(4, queries=2, runs=3, most_docs=20)
-    paths = []
-    for name, rows in runs.groupby("run_id"):
-        paths.append(tmp_path / f"{name}.csv")
-        rows.to_csv(paths[-1], index=False)
-    given: dict = {"preferences": prefs, "measures": named(9)}
-    whole = pgcjax.evaluate(paths, **given)
-    ended, again = [], []
-
-    def stop(stage, done, total):
-        """Stop in the second chunk: a run each."""
-        ended.append(stage == "scoring" and done == total)
-        if sum(ended) == 2:
-            raise KeyboardInterrupt
-
-    journal = tmp_path / "kept"
-    with plan.using(seconds=0.0, rows=0):
-        with pytest.raises(KeyboardInterrupt):
-            pgcjax.evaluate(
-                paths, job=pgcjax.Job(journal=journal, progress=stop), **given
-            )
-        job = pgcjax.Job(journal=journal, progress=lambda *said: again.append(said))
-        rest = pgcjax.evaluate(paths, job=job, **given)
-    assert sum(stage == "scoring" and done == of for stage, done, of in again) == 2
-    assert rest.table.equals(whole.table)
-
-
 def test_what_makes_no_sense_is_refused():
     given: dict = {"preferences": preferences_of([("a", "b")])}
     for measure, message in (

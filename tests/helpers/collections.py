@@ -50,5 +50,5 @@ def values(prefs, qrels, runs, **options) -> pd.Series:
 
 
 def assert_same_bits(a: pd.Series, b: pd.Series) -> None:
-    assert a.index.equals(b.index)
+    assert a.index.equals(b.index) and len(a)
     assert a.to_numpy().tobytes() == b.to_numpy().tobytes()

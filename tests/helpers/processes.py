@@ -8,6 +8,7 @@ import itertools
 import multiprocessing
 import os
 import runpy
+import socket
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -23,6 +24,13 @@ _LOADED += ["distributed.nanny"]  # if it is installed
 _MEASURES = Path(pgcjax.__file__).parent / "measures"  # all of which a call looks at
 _LOADED += [f"pgcjax.measures.{path.stem}" for path in sorted(_MEASURES.glob("*.py"))]
 _NUMBERS = itertools.count()
+
+
+def free_port() -> int:
+    """Find a port of this machine at which nobody listens."""
+    with socket.socket() as listener:
+        listener.bind(("localhost", 0))
+        return listener.getsockname()[1]
 
 
 class Ended(NamedTuple):

@@ -5,8 +5,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from queue import Queue
 
-import jax
 import pytest
+from helpers.processes import free_port
 
 from pgcjax.engine.distributed import start
 from pgcjax.errors import DataError, PgcjaxError, UsageError
@@ -16,12 +16,6 @@ GONE = (
     "process {} before the job was done. Restart all of them, with --resume "
     "(journal= in Python) to continue from their finished work"
 )
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("localhost", 0))
-        return found.getsockname()[1]
 
 
 def together(count, work, timeout=20.0) -> list:
@@ -155,7 +149,7 @@ def test_strangers_are_sent_away():
         ("2/2@localhost:0", "expected a port from 1 to 65535, found 0"),
         ("2/2@no-such.invalid:8476", "there is no host 'no-such.invalid': "),
         (f"1/2@{'h' * 300}:8476", f"there is no host '{'h' * 300}': "),
-        ("auto", "JAX cannot tell: it detects no launcher. Give I/N@HOST"),
+        ("auto", "SLURM_STEP_NODELIST is not set: start it by srun, or give I/N@"),
     ],
 )
 def test_mistakes(how, said):
@@ -181,25 +175,21 @@ def test_a_port_that_is_taken():
     )
 
 
-def test_what_a_launcher_says(monkeypatch):
-    """The environment of SLURM, of which JAX knows what it means."""
-    port = free_port()
-    for name, value in {
-        "SLURM_JOB_ID": "7",
-        "SLURM_STEP_NODELIST": "localhost",
-        "SLURM_NTASKS": "1",
-        "SLURM_PROCID": "0",
-        "SLURM_LOCALID": "0",
-        "SLURM_STEP_NUM_NODES": "1",
-        "JAX_COORDINATOR_PORT": str(port),
-    }.items():
-        monkeypatch.setenv(name, value)
-    names = [f"jax_{kind}_visible_devices" for kind in ("cuda", "rocm")]
-    before = [jax.config.values[name] for name in names]
-    try:
-        with start("auto", 5) as processes:
-            assert (processes.number, processes.count) == (0, 1)
-        assert [jax.config.values[name] for name in names] == ["0", "0"]
-    finally:
-        for name, devices in zip(names, before, strict=True):
-            jax.config.update(name, devices)  # or later tests compile all anew
+@pytest.mark.parametrize(
+    ("nodes", "host"),
+    [
+        ("localhost", "localhost"),
+        ("localhost,node2", "localhost"),
+        ("127.0.0.[1-2,5],node2", "127.0.0.1"),
+    ],
+)
+def test_tasks_of_slurm_meet_at_the_first_node(monkeypatch, nodes, host):
+    tells = {"STEP_NODELIST": nodes, "JOB_ID": "4103", "PROCID": "1", "NTASKS": "2"}
+    for name, value in tells.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    with pytest.raises(UsageError) as error:
+        start("auto", 0.2)
+    assert str(error.value) == (
+        f"--distributed auto: process 1 of 2 did not answer at {host}:61447 within "
+        "0.2 s (HOW,SECONDS)"
+    )
