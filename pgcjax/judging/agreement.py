@@ -22,7 +22,7 @@ from pgcjax.judging.contingency import (
     observed_agreement,
     tables_of_two,
 )
-from pgcjax.judging.votes import TIE, Grouping, Votes, collect
+from pgcjax.judging.votes import TIE, Votes, collect
 
 _JUDGES = ["judge_a", "judge_b", "pairs", "agree", "agreement", "kappa", "jaccard"]
 
@@ -61,7 +61,7 @@ class JudgeAgreement(Result):
 def judge_agreement(
     preferences: Any,
     *,
-    grouping: Grouping = "all",
+    grouping: str = "all",
     judges: Sequence[str] | None = None,
     sides: str = "any",
     bad: bool = False,
@@ -76,9 +76,8 @@ def judge_agreement(
     Args:
         preferences: Judgments, as in `read_preferences`; strengths such as ±2 are
             options.
-        grouping: Options to merge: `all` (none), `sign` (5 become 3, or 4 become 2),
-            `strict` (2, ties left out), `tied` (a tie or not), or a name for each
-            preference.
+        grouping: Options to merge: `all` (none), `sign` (5 become 3, or 4 become 2), or
+            `strict` (2, ties left out).
         judges: Judges to count; None counts all.
         sides: `any`: the order of the two documents means nothing; `given`: the first
             is the one shown first, or left, and a pair in both orders is two pairs.

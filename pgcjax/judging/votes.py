@@ -1,6 +1,6 @@
 """Votes on pairs of documents: one of each judge on each pair."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 from typing import Any
@@ -18,8 +18,8 @@ from pgcjax.judging.contingency import most_frequent
 
 BOTH_BAD = "A,B bad"
 TIE = "A=B"
-Grouping = str | Mapping[float, str]
 MOST_OPTIONS = 100
+GROUPINGS = ("all", "sign", "strict")
 
 
 def label(value: float) -> str:
@@ -34,23 +34,15 @@ def label(value: float) -> str:
     return f"A{sign}B {strength:g}"
 
 
-GROUPINGS: dict[str, Callable[[float], str | None]] = {
-    "all": label,
-    "sign": lambda value: label(float(np.sign(value))),
-    "strict": lambda value: label(float(np.sign(value))) if value else None,
-    "tied": lambda value: "A<>B" if value else TIE,
-}
-
-
 def encode(
-    values: Float[np.ndarray, " votes"], grouping: Grouping, sides: str
+    values: Float[np.ndarray, " votes"], grouping: str, sides: str
 ) -> tuple[tuple[str, ...], Int[np.ndarray, " options"], Int[np.ndarray, " votes"]]:
     """Turn preferences into options.
 
     Args:
         values: Preferences, NaN for two bad documents.
-        grouping: One of `GROUPINGS`, or a name for each preference.
-        sides: If `any`, each option needs one that mirrors it.
+        grouping: One of `GROUPINGS`.
+        sides: If `any`, each option that occurs brings the one that mirrors it.
 
     Returns:
         Names of the options, from the strongest for B to the strongest for A; the
@@ -58,22 +50,16 @@ def encode(
         -1 for a vote that is left out.
 
     Raises:
-        UsageError: an unknown grouping, or one that treats A and B differently.
+        UsageError: an unknown grouping, or too many different preferences.
     """
-    if isinstance(grouping, Mapping):
-        naming: Callable[[float], str | None] = grouping.get
-    else:
-        check_choice("grouping", grouping, GROUPINGS)
-        naming = GROUPINGS[grouping]
-
-    def name_of(value: float) -> str | None:
-        return BOTH_BAD if isnan(value) else naming(value)
-
+    check_choice("grouping", grouping, GROUPINGS)
+    values = values if grouping == "all" else np.sign(values)
     distinct, where = np.unique(values, return_inverse=True)  # NaN is last, and one
-    turned = [-distinct] if sides == "any" else []
-    occurring = np.unique(np.concatenate([distinct, *turned])).tolist()
-    names = {nan if isnan(v) else v: name_of(v) for v in occurring}
-    options = tuple(dict.fromkeys(n for n in names.values() if n is not None))
+    turned = -distinct if sides == "any" else distinct
+    occurring = np.unique(np.concatenate([distinct, turned]))
+    if grouping == "strict":
+        occurring = occurring[occurring != 0]
+    options = tuple(dict.fromkeys(map(label, occurring)))
     if len(options) > MOST_OPTIONS:
         raise UsageError(
             f"preferences have {len(options)} different values, too many for options: "
@@ -82,16 +68,10 @@ def encode(
     place = {name: i for i, name in enumerate(options)}
     mirrored = np.arange(len(options))
     if sides == "any":
-        both = {(n, name_of(-v)) for v, n in names.items() if n is not None}
-        if len(both) > len(options) or any(other is None for _, other in both):
-            raise UsageError(
-                f"the grouping is not symmetric: {sorted(options)}; give each "
-                "preference and its negative, or use sides given"
-            )
-        for one, other in both:
-            mirrored[place[one]] = place[str(other)]
-    code = np.array([place.get(name_of(float(v)) or "", -1) for v in distinct])
-    return options, mirrored, code[where] if len(values) else np.zeros(0, np.int64)
+        for value in occurring:
+            mirrored[place[label(value)]] = place[label(-value)]
+    code = np.array([place.get(label(v), -1) for v in distinct], np.int64)
+    return options, mirrored, code[where]
 
 
 _PAIR = ["query_id", "doc_id", "other_doc_id"]
@@ -182,7 +162,7 @@ def read_judgments(
 def collect(
     preferences: Any,
     *,
-    grouping: Grouping = "sign",
+    grouping: str = "sign",
     judges: Sequence[str] | None = None,
     sides: str = "any",
     bad: bool = False,
@@ -195,9 +175,7 @@ def collect(
     Args:
         preferences: Judgments, as in `read_preferences`.
         grouping: Options to merge: `all` (none), `sign` (A preferred, a tie, B
-            preferred), `strict` (the same, ties left out), `tied` (a tie or not), or a
-            name for each preference, as `{-2: "left", -1: "left", 0: "tie", …}`; a
-            preference without a name is left out.
+            preferred), or `strict` (the same, ties left out).
         judges: Judges to count; None counts all.
         sides: `any`: A is the document whose id is first; `given`: the one shown first
             if known, else the one given first; both orders are two pairs.
