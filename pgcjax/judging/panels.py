@@ -14,6 +14,7 @@ from pgcjax.io.result import Result
 from pgcjax.io.weights import weights_of
 from pgcjax.judging.choices import PANELS
 from pgcjax.judging.fit import fit
+from pgcjax.judging.pairs import UNORDERED, by_pair
 from pgcjax.judging.votes import read_judgments
 
 POOLED = 10.0
@@ -23,6 +24,7 @@ from few votes near the average."""
 _STEPS, _NEAR = 1000, 1e-6  # limits of the expectation-maximisation
 _LEAST = 0.01  # votes added to each answer, so that none is impossible
 _FIRST, _TIE, _SECOND = 0, 1, 2
+_PAIR = ["query_id", "doc_id", "other_doc_id"]
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(15)
 _SHARES = _SHARES / _SHARES.sum()  # shares of a normal distribution at the nodes
 
@@ -126,15 +128,10 @@ def _answers(table: pd.DataFrame) -> tuple[_Answers, list[str], pd.DataFrame]:
     codes, names = pd.factorize(judge, sort=True)
     if len(names) < 2 or (codes < 0).any():
         raise UsageError("a panel needs two judges, and each vote the name of one")
-    doc, other = (table[c].to_numpy(object) for c in ("doc_id", "other_doc_id"))
-    turned = doc > other
-    sides = {"doc_id": np.where(turned, other, doc)}
-    sides |= {"other_doc_id": np.where(turned, doc, other)}
-    keys = pd.DataFrame({"query_id": table["query_id"], **sides})
-    by_pair = keys.groupby([*keys], sort=True)
-    pairs = by_pair.size().index.to_frame(index=False)
-    sign = np.sign(table["preference"].to_numpy(float)) * np.where(turned, -1.0, 1.0)
-    option, pair = (1 - sign).astype(np.int64), by_pair.ngroup().to_numpy()
+    votes = by_pair(table)
+    groups = votes.groupby(UNORDERED, sort=True)
+    pair, option = groups.ngroup().to_numpy(), 1 - votes["sign"].to_numpy(np.int64)
+    pairs = groups.size().index.to_frame(index=False, name=_PAIR)
     sizes = len(pairs), len(names)
     return _Answers(pair, codes, option, weights_of(table), *sizes), [*names], pairs
 

@@ -15,6 +15,8 @@ from pgcjax.io.votes.read import read_preferences
 from pgcjax.io.weights import whole_weights
 from pgcjax.judging.choices import SIDES
 from pgcjax.judging.contingency import most_frequent
+from pgcjax.judging.covariates import shown_first
+from pgcjax.judging.pairs import UNORDERED, by_pair
 
 BOTH_BAD = "A,B bad"
 TIE = "A=B"
@@ -193,8 +195,9 @@ def collect(
     table, notes = _with_bad(read_judgments(preferences, judges), bad)
     if sides == "given":
         table = _first_first(table)
-    pairs, pair, value = _by_pair(table, sides)
-    if sides == "given" and (both := len(pairs) - len(_unordered(pairs))):
+    pairs, pair, value = _number_pairs(table, sides)
+    unordered = by_pair(pairs.assign(preference=0.0))[UNORDERED]
+    if both := int(unordered.duplicated().sum()):
         notes.append(f"{counted(both, 'pair')} in both orders: each order is a pair")
     options, mirrored, option = encode(value, grouping, sides)
     judge, names = np.full(len(table), -1), []
@@ -236,9 +239,7 @@ def _with_bad(table: pd.DataFrame, bad: bool) -> tuple[pd.DataFrame, list[str]]:
 
 def _first_first(table: pd.DataFrame) -> pd.DataFrame:
     """Put the document shown first, if known, in the place of doc_id."""
-    if "first" not in table:
-        return table
-    turned = (table["first"] == table["other_doc_id"]).fillna(False).to_numpy(bool)
+    turned = shown_first(table) < 0
     doc, other = table["doc_id"], table["other_doc_id"]
     return table.assign(
         doc_id=doc.where(~turned, other),
@@ -247,33 +248,20 @@ def _first_first(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _unordered(pairs: pd.DataFrame) -> pd.DataFrame:
-    """List each pair once, with its documents in ascending order."""
-    docs = np.sort(pairs[_PAIR[1:]].to_numpy(str), axis=1)
-    return pairs[["query_id"]].assign(a=docs[:, 0], b=docs[:, 1]).drop_duplicates()
-
-
-def _by_pair(
+def _number_pairs(
     table: pd.DataFrame, sides: str
 ) -> tuple[pd.DataFrame, Int[np.ndarray, " rows"], Float64[np.ndarray, " rows"]]:
     """Find the pair of each row, and its preference for the first of the pair."""
-    value = table["preference"].to_numpy(np.float64).copy()
-    both = pd.concat([table["doc_id"], table["other_doc_id"]], ignore_index=True)
-    docs, names = pd.factorize(both, sort=True)
-    query, queries = pd.factorize(table["query_id"], sort=True)
-    a, b = docs[: len(table)], docs[len(table) :]
-    turned = a > b
-    low, high = np.where(turned, b, a), np.where(turned, a, b)
-    as_given = np.where(turned & (sides == "given"), 1, 0)
-    codes = np.stack([query, low, high, as_given], axis=1)
-    distinct, pair = np.unique(codes, axis=0, return_inverse=True)
-    if sides != "given":
-        value[turned] = -value[turned]
-    first = np.where(distinct[:, 3], distinct[:, 2], distinct[:, 1])
-    second = np.where(distinct[:, 3], distinct[:, 1], distinct[:, 2])
-    columns = (queries[distinct[:, 0]], names[first], names[second])
-    pairs = pd.DataFrame(dict(zip(_PAIR, columns, strict=True)))
-    return pairs, pair.reshape(-1), value + 0.0  # and no negative zero
+    votes, value = by_pair(table), table["preference"].to_numpy(np.float64)
+    if sides == "given":  # of two orders of a pair, the low document first
+        keys, pairs = [*UNORDERED, -votes["turn"]], table[_PAIR]
+    else:
+        keys, pairs = UNORDERED, votes[UNORDERED].set_axis(_PAIR, axis=1)
+        value = value * votes["turn"].to_numpy()
+    pair = votes.groupby(keys, sort=True).ngroup().to_numpy()
+    first = np.unique(pair, return_index=True)[1]
+    pairs = pairs.iloc[first].reset_index(drop=True)
+    return pairs, pair, value + 0.0  # and no negative zero
 
 
 def _once(
