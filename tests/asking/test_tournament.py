@@ -90,7 +90,6 @@ def test_answers_that_do_not_count(tmp_path):
     assert lines(again.state, "state") == [
         "1 query: 1 decided",
         "7 answers counted, 6 set aside, 0 missing in the open rounds",
-        "judges disagreed on 2 pairs; 1 without a majority: ties",
         "next: pgcjax ask finish state -o top.qrels.txt",
     ]
     found = again.finish()
