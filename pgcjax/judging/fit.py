@@ -38,8 +38,7 @@ class Fit(Result):
             `bt` rank_low, rank_high and tier (as in `standings`: those of a query hold
             together at 95 %; empty where a note says so); votes; linked and both_ways:
             numbers of the sets of documents of its query that comparisons link, and
-            that wins link both ways; with covariates raw_strength and raw_rank, from
-            the same model without them.
+            that wins link both ways.
         effects: A row for each effect that sways judges, and for ties: aspect, effect
             (`first`, `longer`, `tie`, a covariate), log_odds, error, low, high; with
             covariates unit, the difference that changes the log-odds by log_odds.
@@ -107,11 +106,9 @@ def fit(
     result = _by_query(data, settings, progress, table)
     if not covariates:
         return result
-    raw = fit(table, model, by=by, reliability=reliability, prior=prior).table
-    beside = {"raw_strength": raw["strength"], "raw_rank": raw["rank"]}
     units = dict(zip(data.sways.names, data.sways.unit, strict=True))
     effects = result.effects.assign(unit=result.effects["effect"].map(units))
-    return replace(result, table=result.table.assign(**beside), effects=effects)
+    return replace(result, effects=effects)
 
 
 def _by_query(
@@ -251,7 +248,8 @@ def _of_all(
     z = float(stdtrit(max(1, clusters - 1), 0.975))
     strength = _interval("strength", fitted_all.strength, error[:n], z)
     items = pd.DataFrame({"doc_id": votes.names, **strength})
-    items["rank"] = _ranks(items["strength"])
+    items["rank"] = items["strength"].rank(method="min", ascending=False)
+    items["rank"] = items["rank"].astype(np.int64)
     different = None
     if clusters >= CLUSTERS:
         errors = fitted_all.strength, fitted_all.covariance[:n, :n], linked
@@ -259,19 +257,11 @@ def _of_all(
     items = items.assign(**rank_columns(different, fitted_all.strength))
     items["votes"] = np.round(wins.sum(0) + wins.sum(1), _DIGITS)
     items = items.assign(linked=linked + 1, both_ways=both_ways + 1)
-    if names:
-        raw = fit_strengths(votes, prior, errors=False)
-        raw_strength = np.round(raw.strength, _DIGITS) + 0.0
-        items["raw_strength"], items["raw_rank"] = raw_strength, _ranks(raw_strength)
     odds = _interval("log_odds", fitted_all.beta, error[n:], z)
     effects = pd.DataFrame({"aspect": "", "effect": covariates.names, **odds})
     effects["unit"] = covariates.unit
     items = items.sort_values(["rank", "doc_id"], ignore_index=True)
     return Fit(items, settings, (*notes,), effects=effects, judges=_judges(None, None))
-
-
-def _ranks(strength: Any) -> pd.Series:
-    return pd.Series(strength).rank(method="min", ascending=False).astype(np.int64)
 
 
 def _unknown(covariates: Covariates) -> Iterator[str]:
