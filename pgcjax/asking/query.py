@@ -263,7 +263,7 @@ class Query:
     def _majority(self) -> Closure:
         """Compute the closure of the majority's last answers, over all rounds."""
         often = (d for d, by in self._bad.items() if 2 * len(by) > self.settings.judges)
-        closure = Closure(bad=often)
+        closure = Closure(often)
         for _, outcomes in self.rounds():
             for pair, (sign, rules) in outcomes.items():
                 if not rules:
