@@ -215,8 +215,7 @@ def recovered(case: tuple[int, float, float], worlds: int, seed: int) -> list[An
 @click.option("--seed", default=0, show_default=True)
 @click.option("--simulated", "alone", is_flag=True, help="Simulated panels alone.")
 @click.option("-o", "--output", type=click.Path(path_type=Path))
-@click.option("--slow", is_flag=True, help="With bradley-terry, too.")
-def main(worlds: int, seed: int, alone: bool, output: Path | None, slow: bool) -> None:
+def main(worlds: int, seed: int, alone: bool, output: Path | None) -> None:
     """Compare panels with majorities and single judges."""
     report = Report()
     columns = ["judges", "share of pairs", "spread", "r, dawid-skene", "r, bt-sigma"]
@@ -226,7 +225,7 @@ def main(worlds: int, seed: int, alone: bool, output: Path | None, slow: bool) -
     rows = [recovered(case, worlds, seed) for case in PANELS]
     report.table("Simulated panels: logarithms of discriminations", columns, rows)
     if not alone:
-        public(report, ("dawid-skene", "bt-sigma", *["bradley-terry"] * slow))
+        public(report, ("dawid-skene", "bt-sigma"))
     if output:
         command = ["python", "-m", "benchmarks.studies.panels", *sys.argv[1:]]
         report.save(output, facts(command))
