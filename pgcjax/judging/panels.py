@@ -126,7 +126,7 @@ def _answers(table: pd.DataFrame) -> tuple[_Answers, list[str], pd.DataFrame]:
     votes = by_pair(table)
     groups = votes.groupby(UNORDERED, sort=True)
     pair, option = groups.ngroup().to_numpy(), 1 - votes["sign"].to_numpy(np.int64)
-    pairs = groups.size().index.to_frame(index=False, name=_PAIR)
+    pairs = groups.size().index.to_frame(index=False).set_axis(_PAIR, axis=1)
     sizes = len(pairs), len(names)
     return _Answers(pair, codes, option, weights_of(table), *sizes), [*names], pairs
 
