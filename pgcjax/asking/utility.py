@@ -32,13 +32,14 @@ from pgcjax.io.reading import reading
 from pgcjax.io.result import Result
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.judging.models import strengths
-from pgcjax.kernels import ABSENT, peel
+from pgcjax.kernels import ABSENT, peel, peel_packed
 from pgcjax.kernels.rbo import rank_weights
-from pgcjax.later import jax
+from pgcjax.later import jax, jnp
 from pgcjax.measures.compatibility import finished
 from pgcjax.measures.measure import Measure
 from pgcjax.runtime.loop import Call, results
 from pgcjax.runtime.programs import Program
+from pgcjax.tensors.flat_runs import RunRanks
 from pgcjax.tensors.padding import padded_size, stack
 
 _COLUMNS = ["query_id", "doc_a", "doc_b", "utility"]
@@ -329,17 +330,21 @@ def _peel_call(
     """Lay out the graphs after answers to pairs of a pool."""
     vertices = _graph_documents(pool)
     n, size = len(vertices), padded_size(len(vertices))
+    inside = np.ix_(vertices, vertices)
+    most = pool.counts[inside] + pool.unsettled[inside]  # upper bound of the counts
+    degree = max(most.sum(0).max(initial=0), most.sum(1).max(initial=0))
+    packed = size <= peel_packed.MOST_VERTICES and degree < peel_packed.MOST_DEGREE
 
     def make() -> Any:
-        graphs = _answered_graphs(pool, pairs)[:, *np.ix_(vertices, vertices)]
-        ranks = np.full((len(pool.ranks), size), ABSENT, np.int32)
+        graphs = _answered_graphs(pool, pairs)[:, *inside]
+        ranks = np.full((len(pool.ranks), size), ABSENT)
         retrieved = pool.ranks[:, vertices]
         ranks[:, :n] = np.where(np.isfinite(retrieved), retrieved, ABSENT)
+        shared = _by_place(ranks.astype(np.int32)), weights, np.arange(size) < n
         shape = _ANSWERS, size, size
-        shared = ranks, weights, np.arange(size) < n
-        return _peel_program()(stack([*graphs], shape, 0), shared)
+        return _peel_program(packed)(stack([*graphs], shape, 0), shared)
 
-    return Call(label, make, ("answered", size, len(pool.ranks), len(weights)))
+    return Call(label, make, ("answered", packed, size, len(pool.ranks), len(weights)))
 
 
 def _answered_graphs(pool: Pool, pairs: Pairs) -> Int[np.ndarray, "answers n n"]:
@@ -353,15 +358,36 @@ def _answered_graphs(pool: Pool, pairs: Pairs) -> Int[np.ndarray, "answers n n"]
     return pool.counts.astype(np.int32) + (settled & pool.unsettled)
 
 
+def _by_place(ranks: Int[np.ndarray, "runs n"]) -> RunRanks:
+    """Order the vertices by each run, unretrieved ones by id; padding at the end."""
+    inverse = np.argsort(ranks, axis=1, kind="stable").astype(np.int32)
+    order = np.argsort(inverse, axis=1).astype(np.int32)
+    return RunRanks(order, inverse, np.take_along_axis(ranks, inverse, axis=1))
+
+
 @cache
-def _peel_program() -> Callable[..., Any]:
+def _peel_program(packed: bool) -> Callable[..., Any]:
     """Sum RBO weights of each run with the ideal ranking of each graph."""
 
     def of_graph(edges: Any, shared: Any) -> Any:
-        ranks, weights, where = shared
+        runs, weights, where = shared
+        if not packed:
+            return jax.lax.map(
+                lambda run: peel.peeled_overlap(
+                    edges, run.ranks[run.order], weights, where=where
+                ),
+                runs,
+                batch_size=_AT_ONCE,
+            )
+        out, into = (edges.sum(axis, dtype=jnp.int32) for axis in (1, 0))
+        words = (out << peel_packed.OUT) + (into << peel_packed.IN)
+        rows = (edges.T << peel_packed.OUT) + (edges << peel_packed.IN)
+        rest = where.sum(dtype=jnp.int32), weights
         return jax.lax.map(
-            lambda of_run: peel.peeled_overlap(edges, of_run, weights, where=where),
-            ranks,
+            lambda run: peel_packed.peeled_overlap(
+                rows, words, run.order, run.inverse, run.ranks, *rest, where=where
+            ),
+            runs,
             batch_size=_AT_ONCE,
         )
 

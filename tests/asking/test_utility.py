@@ -11,6 +11,7 @@ import pgcjax
 from pgcjax.asking.bounds import implied_gain
 from pgcjax.asking.utility import next_by_utility
 from pgcjax.judging.models import strengths
+from pgcjax.kernels import peel_packed
 from pgcjax.reference.pgc import greedy_pgc
 
 pytestmark = [
@@ -128,7 +129,7 @@ def _pool(runs: pd.DataFrame, query: str, size: int) -> set[str]:
         ("PGC(p=0.8)", False, "bt"),
     ],
 )
-def test_utilities_are_those_of_plain_python(measure, infer, expect):
+def test_utilities_are_those_of_plain_python(measure, infer, expect, monkeypatch):
     """Of shares of preferences and of PGC, with chains and without; all pairs of runs.
 
     Judged documents beyond the pool, repeats, a conflict, a tie and a bad document.
@@ -213,6 +214,10 @@ def test_utilities_are_those_of_plain_python(measure, infer, expect):
         assert rows.get(pair, 0.0) == pytest.approx(expected, abs=1e-11)
     order = [(-value, a, b) for a, b, value in utility]
     assert order == sorted(order) and len(order) > 4
+    if measure != "wpref" and infer:
+        monkeypatch.setattr(peel_packed, "MOST_DEGREE", 0)  # no degrees fit words
+        wide = next_by_utility(runs, preferences=table, **how)
+        pd.testing.assert_frame_equal(found.table, wide.table, check_exact=True)
 
 
 def _wpref(ranking, a: str, b: str, absent: float) -> float:
