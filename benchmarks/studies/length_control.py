@@ -93,8 +93,12 @@ def strengths(table: pd.DataFrame) -> pd.DataFrame:
             "other_length": table["length_1"].astype(float),
         }
     )
-    board = pgcjax.judgments.fit(votes, by="all", covariates=["longer"])
-    return board.table.set_index("doc_id")
+    fits = [
+        pgcjax.judgments.fit(votes, by="all", covariates=names).table
+        for names in ([], ["longer"])
+    ]
+    columns = [table.set_index("doc_id")["strength"] for table in fits]
+    return pd.concat(columns, axis=1, keys=["raw", "controlled"])
 
 
 def pgc(table: pd.DataFrame) -> pd.DataFrame:
@@ -158,8 +162,8 @@ def main(report: Report, data: Path) -> None:
     orders = {
         "PGC of each answer alone": 100 * by_pgc.mean(axis=1),
         "win rate, plain Bradley-Terry": raw,
-        "Bradley-Terry, fit --by all": fitted["raw_strength"],
-        "... --covariate longer": fitted["strength"],
+        "Bradley-Terry, fit --by all": fitted["raw"],
+        "... --covariate longer": fitted["controlled"],
         "AlpacaEval's model, each alone": controlled(table, by_id, False),
         "... regularised by gamed runs": controlled(table, by_id, True),
         "... difficulties by row": controlled(table, by_row, True),

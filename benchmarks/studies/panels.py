@@ -211,8 +211,7 @@ def recovered(case: tuple[int, float, float], worlds: int, seed: int) -> list[An
 @click.option("--worlds", default=100, show_default=True, help="Panels of each kind.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--simulated", "alone", is_flag=True, help="Simulated panels alone.")
-@click.option("--slow", is_flag=True, help="With bradley-terry, too.")
-def main(report: Report, worlds: int, seed: int, alone: bool, slow: bool) -> None:
+def main(report: Report, worlds: int, seed: int, alone: bool) -> None:
     """Compare panels with majorities and single judges."""
     columns = ["judges", "share of pairs", "spread", "r, dawid-skene", "r, bt-sigma"]
     columns += ["r, mode", "slope, bt-sigma", "slope, mode", "truth, rms"]
@@ -221,7 +220,7 @@ def main(report: Report, worlds: int, seed: int, alone: bool, slow: bool) -> Non
     rows = [recovered(case, worlds, seed) for case in PANELS]
     report.table("Simulated panels: logarithms of discriminations", columns, rows)
     if not alone:
-        public(report, ("dawid-skene", "bt-sigma", *["bradley-terry"] * slow))
+        public(report, ("dawid-skene", "bt-sigma"))
 
 
 def public(report: Report, methods: Sequence[str]) -> None:

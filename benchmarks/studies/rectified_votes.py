@@ -26,6 +26,7 @@ from pgcjax.engine.job import Job
 from pgcjax.io.reading import reading
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.judging.majority import majority
+from pgcjax.judging.pairs import UNORDERED, by_pair
 from pgcjax.stats.choices import REPLICATED
 from pgcjax.stats.intervals import of_replicates
 from pgcjax.stats.rectified import estimate
@@ -80,7 +81,7 @@ def collection(name: str, runs: Any, people: Any, model: Any) -> Collection:
 
 
 def _keyed(table: pd.DataFrame) -> list[tuple]:
-    return [*of.directed(table)[["query_id", "low", "high"]].itertuples(False, None)]
+    return [*by_pair(table)[UNORDERED].itertuples(False, None)]
 
 
 def dl21(folder: Path) -> Collection:

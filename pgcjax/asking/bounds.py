@@ -4,8 +4,8 @@ Arrays belong to one query; the pair (i, j) is the answer that i is preferred to
 """
 
 from collections.abc import Sequence
-from math import inf, log2
-from typing import Any, NamedTuple
+from math import inf
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int, Int64
@@ -16,6 +16,7 @@ from pgcjax.io.choices import MEANS
 from pgcjax.io.closure import transitive_closure
 from pgcjax.measures.catalogue import parse
 from pgcjax.measures.measure import Measure
+from pgcjax.measures.preference import WPref
 
 NOISE = 1e-12
 """Tolerance: bounds closer to 0 than this rounding error decide nothing."""
@@ -81,7 +82,9 @@ class ComparedRuns(NamedTuple):
             return cls(above, np.ones_like(either), 0.0, pairs)
         if measure.name == "fpref":
             return cls(2 * above, either + 1, 0.0, pairs)
-        weight = _rank_weights(ranks, q["weight"])
+        # Documents that are not retrieved have place 0, which weighs nothing.
+        place = np.where(np.isfinite(ranks), ranks + 1, 0).astype(np.int64)
+        weight = cast(WPref, measure).weights(int(place.max(initial=0)))[place]
         choose = np.minimum if q["weight"] == "lower" else np.maximum
         weights = choose(weight[:, :, None], weight[:, None, :])
         if not q["normalize"]:
@@ -115,19 +118,6 @@ class ComparedRuns(NamedTuple):
         """Subtract the second run of each comparison from the first one."""
         one, other = self.pairs.T
         return gains[one] - gains[other]
-
-
-def _rank_weights(
-    ranks: Float64[np.ndarray, "runs n"], kind: str
-) -> Float64[np.ndarray, "runs n"]:
-    """Weigh ranks as `wpref` does; documents that are not retrieved weigh nothing."""
-    retrieved = np.isfinite(ranks)
-    end = int(ranks[retrieved].max(initial=-1)) + 1
-    if kind == "tool":
-        weights = [1 / (1 + log2(rank + 1)) for rank in range(end)]
-    else:
-        weights = [1 / log2(rank + 2) for rank in range(end)]
-    return np.array([*weights, 0.0])[np.where(retrieved, ranks, end).astype(np.int64)]
 
 
 def _ratio(over: np.ndarray, under: np.ndarray) -> np.ndarray:

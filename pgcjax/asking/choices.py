@@ -6,9 +6,6 @@ The command line shows them in its help, for which it loads no library.
 SIDES = ("random", "both")
 """Orders in which a pair is shown: a random one, or both to each judge."""
 
-ORDERS = ("one", "both")
-"""Orders in which a program is asked: that of the request, or both for one answer."""
-
 INFER = ("none", "majority", "judge")
 """Sources of inferred answers: none, the majority, or each judge's own answers."""
 

@@ -32,13 +32,11 @@ class Closure:
     both directions have no clear outcome.
     """
 
-    def __init__(self, signs: Iterable[tuple[Pair, int]] = (), bad: Iterable[str] = ()):
-        """Take answers to pairs, and documents that are bad."""
+    def __init__(self, bad: Iterable[str] = ()):
+        """Take documents that are bad."""
         self._signs: dict[Pair, int] = {}
         self._bad = {*bad}
         self._below: dict[str, set[str]] = {}  # documents at the end of chains
-        for pair, sign in signs:
-            self.answer(*pair, sign)
 
     def answer(self, one: str, other: str, sign: int) -> None:
         """Add an answer, which replaces an earlier one to the same pair.

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pgcjax.errors import DataError, DataWarning, UsageError, counted, outside
+from pgcjax.errors import DataError, DataWarning, UsageError, outside
 from pgcjax.io.remote import local_folder
 from pgcjax.io.write import written_beside
 
@@ -32,8 +32,6 @@ LOST = '{"what": "lost"}'
 Record = dict[str, Any]
 _SEALED = re.compile(rb'(.*), "crc32": "([0-9a-f]{8})"\}', re.DOTALL)
 _BINARY = getattr(os, "O_BINARY", 0)  # keeps Windows from changing line ends
-_FAR = 1000  # most lines, in each direction, by which a moved line is searched
-_COPY = "Restore the log from a copy."
 
 
 class Contents(NamedTuple):
@@ -104,7 +102,9 @@ def read(folder: str | os.PathLike) -> Contents:
     for number, line in enumerate(lines, 1):
         where = f"{path}:{number}"
         if parts := _SEALED.fullmatch(line):
-            _check_seal(parts[1], int(parts[2], 16), number, where)
+            if zlib.crc32(parts[1], number) != int(parts[2], 16):
+                problem = "its checksum does not fit its text and its place"
+                raise _damaged(problem, number, where)
             line, sealed = parts[1] + b"}", True
         elif sealed and line != LOST.encode():
             raise _damaged("its checksum is missing", number, where)
@@ -126,37 +126,14 @@ def _is_cut(rest: bytes) -> bool:
     return False
 
 
-def _check_seal(text: bytes, crc: int, number: int, where: str) -> None:
-    """Refuse a line whose checksum does not fit its text and its number."""
-    if zlib.crc32(text, number) == crc:
-        return
-    near = range(max(1, number - _FAR), number + _FAR)
-    place = next((n for n in near if zlib.crc32(text, n) == crc), None)
-    if place is None:
-        raise _damaged("its checksum does not fit", number, where)
-    off = counted(abs(place - number), "line")
-    if place > number:
-        problem = f"{off} above it missing"
-        mend = (
-            f"put {off} {LOST} above it: results that depend on these wait until "
-            "their answers are added again."
-        )
-    else:
-        problem = f"{off} above it too many"
-        mend = "remove the lines that occur twice."
-    raise DataError(
-        f"was line {place} of the log: {problem}",
-        where=where,
-        mend=f"{_COPY} Without one, {mend}",
-    )
-
-
 def _damaged(problem: str, number: int, where: str) -> DataError:
-    without = (
-        f" Without one, write {LOST} in the place of this line: results that "
-        "depend on it wait until its answer is added again."
-    )
-    mend = _COPY + (without if number > 1 else "")
+    mend = "Restore the log from a copy."
+    if number > 1:
+        mend += (
+            f" Without one, write {LOST} in the place of this line, or of the lines "
+            "that are missing above it: results that depend on it wait until its "
+            "answer is added again."
+        )
     return DataError(f"is damaged: {problem}", where=where, mend=mend)
 
 

@@ -20,13 +20,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from pgcjax.asking.choices import ORDERS
 from pgcjax.asking.log import Record
 from pgcjax.asking.query import Answer, Request
 from pgcjax.asking.rounds import pair_of
 from pgcjax.asking.state import answer_record, aside
 from pgcjax.asking.tournament import Tournament
-from pgcjax.errors import DataError, Progress, UsageError, check_choice, counted
+from pgcjax.errors import DataError, Progress, UsageError, counted
 from pgcjax.io.schema import shorten
 
 _USELESS = 20  # fewest successive answers, none of which counts, to give up
@@ -34,7 +33,7 @@ _LONGEST = 2000  # most characters of an invalid line to report
 _GRACE = 5.0  # seconds that a process has to end
 _WINDOWS = sys.platform == "win32"
 _SHOWN = 300  # most characters of an answer in a message
-_PAID = ("cost", "tokens", "seconds")  # fields summed over answers in both orders
+_PAID = ("cost", "tokens", "seconds")  # fields that an answer of the cache lacks
 CACHE = "answers.jsonl"
 """File beside the log: answers by prompt."""
 _NUMBERS = {  # optional fields of an answer, and the range of each
@@ -181,7 +180,6 @@ class Judging:
     window: int
     most: int | None
     most_cost: float | None
-    orders: str
     progress: Progress | None
     given: dict[str, Any]
     _done: Judged = field(default_factory=Judged)
@@ -190,14 +188,10 @@ class Judging:
     _pending: deque[Request] = field(default_factory=deque)
     _waiting: dict[str, Request] = field(default_factory=dict)
     _unreadable: DataError | None = None
-    _halves: dict[Any, dict[str, Any]] = field(default_factory=dict)
     _prompts: dict[str, Record] = field(default_factory=dict)
     _outbox: deque[Record] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
-        check_choice("orders", self.orders, ORDERS)
-        if self.orders == "both" and self.tournament.settings.sides == "both":
-            raise UsageError("each judge sees both orders already: leave orders out")
         for name in ("seconds", "window", "most", "most_cost"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
@@ -272,14 +266,10 @@ class Judging:
     def _ask(self) -> bool:
         """Queue requests up to the window; return whether any waits for its answer."""
         while len(self._waiting) < self.window and self._refill():
-            request = self._pending.popleft()
-            turned = request._replace(first=request.second, second=request.first)
-            for shown in (request, turned) if self.orders == "both" else (request,):
-                self._request(shown)
+            self._request(self._pending.popleft())
         if self.progress is not None:
-            each, done = 2 if self.orders == "both" else 1, self._done.counted
-            calls = len(self._pending) * each + len(self._waiting)
-            self.progress(self._stage(calls), done, done + -(-calls // each))
+            done, calls = self._done.counted, len(self._pending) + len(self._waiting)
+            self.progress(self._stage(calls), done, done + calls)
         return bool(self._waiting)
 
     def _request(self, request: Request) -> None:
@@ -379,23 +369,18 @@ class Judging:
             )
 
     def _count(self, request: Request, fields: Record, more: Record) -> bool:
-        """Count an answer; return whether it counts, or waits for the other order."""
+        """Count an answer; return whether it counts."""
         judge = fields.get("judge", self.name)
         if judge is not None and not (isinstance(judge, str) and judge.isprintable()):
             raise Unreadable(f"expected a name as judge, found {judge!r}")
         two, bad = (request.first, request.second), fields.get("bad", [])
         if not isinstance(bad, list) or not all(d in two for d in bad):
             raise Unreadable(f"expected documents of the request as bad, found {bad!r}")
-        sign, shown = _sign_of(fields, two, bad), request.first
-        if self.orders == "both":
-            both = self._both(request, sign, bad, more)
-            if both is None:
-                return True
-            sign, bad, more, shown = both
+        sign = _sign_of(fields, two, bad)
         if bad:
             more["bad"] = bad
         state = self.tournament.state
-        answers = [Answer(request.query, *two, sign, shown, judge)]
+        answers = [Answer(request.query, *two, sign, request.first, judge)]
         answers += [Answer(request.query, d, None, -1, None, judge) for d in bad]
         records = []
         for answer in answers:
@@ -411,29 +396,6 @@ class Judging:
             return True
         self._done.given_up.append(request)  # a repeated answer would not count either
         return False
-
-    def _both(
-        self, request: Request, sign: int, bad: list[str], more: Record
-    ) -> tuple[int, list[str], Record, None] | None:
-        """Combine the answers in both orders, once both are there.
-
-        A document is better if both answers prefer it; else the answer is a tie.
-        """
-        key = (*self._key(request), request.number)
-        halves = self._halves.setdefault(key, {})
-        halves[request.first] = (sign, bad, more)
-        if len(halves) < 2:
-            return None
-        other, other_bad, other_more = self._halves.pop(key)[request.second]
-        merged = other_more | more
-        for name in _PAID:
-            if name in merged:
-                merged[name] = more.get(name, 0.0) + other_more.get(name, 0.0)
-        if "probability" in more and "probability" in other_more:
-            turned = 1 - other_more["probability"]
-            merged["probability"] = (more["probability"] + turned) / 2
-        agreed = sign if sign == -other else 0
-        return agreed, sorted({*bad, *other_bad}), merged, None
 
     def _keep(self, records: list[Record]) -> None:
         """Write records of answers that count, or that are set aside."""

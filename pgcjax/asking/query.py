@@ -115,8 +115,6 @@ class Query:
         top: Best documents, once all is decided.
         played: Completed rounds, each with the outcomes of its pairs.
         saved: Number of answers that inference saved in completed rounds, by rule.
-        disagreed: Pairs whose judges disagreed in completed rounds.
-        split: Pairs without a majority in completed rounds: they are ties.
     """
 
     def __init__(
@@ -125,7 +123,6 @@ class Query:
         self.query, self.grades, self.settings = query, dict(grades), settings
         self.played: list[tuple[Round, Outcomes]] = []
         self.saved: Counter[Rule] = Counter()
-        self.disagreed = self.split = 0
         self.round: Round | None = None
         self.top: Top | None = None
         self._draw = Draw(settings.seed, query)
@@ -266,7 +263,7 @@ class Query:
     def _majority(self) -> Closure:
         """Compute the closure of the majority's last answers, over all rounds."""
         often = (d for d, by in self._bad.items() if 2 * len(by) > self.settings.judges)
-        closure = Closure(bad=often)
+        closure = Closure(often)
         for _, outcomes in self.rounds():
             for pair, (sign, rules) in outcomes.items():
                 if not rules:
@@ -380,10 +377,6 @@ class Query:
         wins = count_wins(played.documents, signs)
         self.played.append((played, self._outcomes))
         self.saved = self.saved_now()
-        for pair in played.pairs:
-            votes = [*self._complete(pair).values()]
-            self.disagreed += len({*votes}) > 1
-            self.split += _is_split(votes)
         self._open(advance(played, wins, self.settings.rules, self._draw))
 
     def _open(self, opened: Round | Top) -> None:
@@ -400,9 +393,5 @@ class Query:
 
 def _most(signs: Collection[int]) -> int:
     """Return the majority's answer on a pair; a tie if two answers are as frequent."""
-    return 0 if _is_split(signs) else Counter(signs).most_common(1)[0][0]
-
-
-def _is_split(signs: Collection[int]) -> bool:
-    counts = sorted(Counter(signs).values())
-    return len(counts) > 1 and counts[-1] == counts[-2]
+    (most, n), *others = Counter(signs).most_common(2)
+    return 0 if others and others[0][1] == n else most

@@ -236,12 +236,6 @@ def status_lines(state: State, folder: str) -> list[str]:
     ]
     if not any(query.played or query.round for query in queries):
         lines.append("no query has two documents to compare")
-    if differing := sum(query.disagreed for query in queries):
-        split = sum(query.split for query in queries)
-        lines.append(
-            f"judges disagreed on {counted(differing, 'pair')}; {split} without a "
-            "majority: ties"
-        )
     if saved := state.saved():
         rules = [rule for rule in get_args(Rule) if saved[rule]]
         lines.append(

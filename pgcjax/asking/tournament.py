@@ -256,7 +256,6 @@ class Tournament:
         window: int = 16,
         most: int | None = None,
         most_cost: float | None = None,
-        orders: str = "one",
         topics: Any = None,
         texts: Any = None,
         progress: Progress | None = None,
@@ -276,8 +275,6 @@ class Tournament:
             window: Most requests that wait for an answer at a time.
             most: Most requests in all.
             most_cost: Cost of answers after which no more are requested.
-            orders: `one`, the order of the request; or `both`: two requests make one
-                answer, which is a tie if they differ.
             topics: Texts of queries for the requests, as in `read_topics`.
             texts: Texts of documents for the requests, as in `read_texts`.
             progress: Called with `(stage, done, total)`.
@@ -289,7 +286,7 @@ class Tournament:
         """
         from pgcjax.asking.program import Judging
 
-        limits = seconds, retries, window, most, most_cost, orders
+        limits = seconds, retries, window, most, most_cost
         given = {"topics": topics, "texts": texts}
         return Judging(self, command, name, *limits, progress, given).run()
 

@@ -10,7 +10,6 @@ from pgcjax.asking.choices import (
     DESIGNS,
     INFER,
     LEVELS,
-    ORDERS,
     OVER,
     SIDES,
     VOTE_LINES,
@@ -20,8 +19,7 @@ from pgcjax.cli.commands import cli
 from pgcjax.cli.formats import format_of, format_option, print_findings, print_line
 from pgcjax.cli.verbs import Verbs
 from pgcjax.errors import DataError, counted
-from pgcjax.io.choices import FIGURE_KINDS, TABLE_SUFFIXES
-from pgcjax.io.choices import ORDERS as RUN_ORDERS
+from pgcjax.io.choices import FIGURE_KINDS, ORDERS, TABLE_SUFFIXES
 from pgcjax.reporting.progress import ProgressDisplay, say
 
 if TYPE_CHECKING:
@@ -260,12 +258,6 @@ def finish(
     metavar="X",
     help="Stop sending once the answers have cost X.",
 )
-@opt.choice_option(
-    "--orders",
-    allowed=ORDERS,
-    help="Presentation of a pair: in one order, or in both, whose two answers count "
-    "as one, and as a tie where they differ.",
-)
 @opt.text_options
 @opt.encoding_option
 @opt.file_memory_option
@@ -400,7 +392,7 @@ _made_up = opt.together(
     "ties, bias names the first document, as error=0.1,ties=0.2; by default 0.",
 )
 @opt.seed_option
-@opt.choice_option("--order", allowed=RUN_ORDERS, help="Order of documents in a run.")
+@opt.choice_option("--order", allowed=ORDERS, help="Order of documents in a run.")
 @format_option
 @opt.output_option(
     "Write the table at full precision, or draw judgments by number of documents; "

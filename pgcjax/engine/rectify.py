@@ -25,6 +25,7 @@ from pgcjax.io.schema import PREFERENCES
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.judging.logistic import likeliest
 from pgcjax.judging.majority import majority
+from pgcjax.judging.pairs import UNORDERED, by_pair
 from pgcjax.judging.variants import QueryVotes, Variants, drawn_queries
 from pgcjax.stats.scores import Scores
 from pgcjax.stats.uncertainty import Uncertainty
@@ -42,7 +43,6 @@ NOT_BY_LOT = 0.001
 COMPONENTS = 2
 """Ways in which runs differ that may tell what people prefer."""
 
-_KEY = ["query_id", "low", "high"]
 _PRIOR = 2.0  # standard deviation of a slope, for features of mean square 1
 
 
@@ -152,9 +152,9 @@ def _as_scores(
 def judged_pairs(people: Any, model: Any) -> SampledPairs:
     """Read both judges' votes; for arguments and errors see `rectify`."""
     given, votes = majority(read_preferences(people)), read_preferences(model)
-    votes = directed(votes[votes["other_doc_id"].notna()])
-    answers = votes.groupby(_KEY)["sign"].mean()
-    asked = directed(given).set_index(_KEY)["sign"]
+    votes = by_pair(votes[votes["other_doc_id"].notna()])
+    answers = votes.groupby(UNORDERED)["sign"].mean()
+    asked = by_pair(given).set_index(UNORDERED)["sign"]
     if len(absent := asked.index.difference(answers.index)):
         query, low, high = absent[0]
         raise DataError(
@@ -175,20 +175,11 @@ def judged_pairs(people: Any, model: Any) -> SampledPairs:
     odds = np.log((won["sum"] + 1) / (won["count"] - won["sum"] + 1))
     strength = [
         odds.reindex(pd.MultiIndex.from_frame(table[["query_id", d]])).to_numpy()
-        for d in _KEY[1:]
+        for d in UNORDERED[1:]
     ]
     return SampledPairs(
         *(table, number, signs, judged, answers.to_numpy(), np.array(strength))
     )
-
-
-def directed(votes: pd.DataFrame) -> pd.DataFrame:
-    """Return query_id, low, high, and sign: 1 if the low document is preferred."""
-    doc, other = (votes[c].to_numpy(str) for c in PREFERENCES[1:3])
-    low, high = np.where(doc < other, (doc, other), (other, doc))
-    sign = np.sign(votes["preference"].to_numpy()) * np.where(doc < other, 1, -1)
-    columns = (votes["query_id"].to_numpy(str), low, high, sign)
-    return pd.DataFrame(dict(zip([*_KEY, "sign"], columns, strict=True)))
 
 
 def both_ways(pairs: SampledPairs) -> pd.DataFrame:
@@ -271,7 +262,7 @@ def heights(
     place = pd.MultiIndex.from_tuples(names)
     low, high = (
         place.get_indexer(pd.MultiIndex.from_frame(pairs.table[["query_id", d]]))
-        for d in _KEY[1:]
+        for d in UNORDERED[1:]
     )
     return height[low] - height[high]
 

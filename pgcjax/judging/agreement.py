@@ -22,7 +22,7 @@ from pgcjax.judging.contingency import (
     observed_agreement,
     tables_of_two,
 )
-from pgcjax.judging.votes import TIE, Grouping, Votes, collect
+from pgcjax.judging.votes import TIE, Votes, collect
 
 _JUDGES = ["judge_a", "judge_b", "pairs", "agree", "agreement", "kappa", "jaccard"]
 
@@ -61,7 +61,7 @@ class JudgeAgreement(Result):
 def judge_agreement(
     preferences: Any,
     *,
-    grouping: Grouping = "all",
+    grouping: str = "all",
     judges: Sequence[str] | None = None,
     sides: str = "any",
     bad: bool = False,
@@ -76,9 +76,8 @@ def judge_agreement(
     Args:
         preferences: Judgments, as in `read_preferences`; strengths such as ±2 are
             options.
-        grouping: Options to merge: `all` (none), `sign` (5 become 3, or 4 become 2),
-            `strict` (2, ties left out), `tied` (a tie or not), or a name for each
-            preference.
+        grouping: Options to merge: `all` (none), `sign` (5 become 3, or 4 become 2), or
+            `strict` (2, ties left out).
         judges: Judges to count; None counts all.
         sides: `any`: the order of the two documents means nothing; `given`: the first
             is the one shown first, or left, and a pair in both orders is two pairs.
@@ -276,7 +275,7 @@ def _findings(table: Int[np.ndarray, "3 3"], sides: str) -> dict[str, Any]:
     return {"votes": int(table.sum()), **counts, **values, "undefined": undefined}
 
 
-def preferences_from_grades(grades: pd.DataFrame, bad: float | None = None) -> Any:
+def preferences_from_grades(grades: pd.DataFrame) -> pd.DataFrame:
     """List the preferences that grades imply: of each two documents the higher grade.
 
     `judge_agreement` of these measures how often judges of single documents agree, for
@@ -284,11 +283,9 @@ def preferences_from_grades(grades: pd.DataFrame, bad: float | None = None) -> A
 
     Args:
         grades: query_id, doc_id, relevance and, where several judged a document, judge.
-        bad: Largest grade of a bad document; bad documents are not compared.
 
     Returns:
-        Canonical preferences: 1, -1, or 0 for a tie of grades; bad documents without
-        other_doc_id, which `judge_agreement` counts with `bad=True`.
+        Canonical preferences: 1, -1, or 0 for a tie of grades.
 
     Source: Carterette et al. 2008, 3.2.
 
@@ -311,15 +308,10 @@ def preferences_from_grades(grades: pd.DataFrame, bad: float | None = None) -> A
     for name, of_judge in groups:
         for query, docs in read_qrels(of_judge).groupby("query_id"):
             docs = docs.sort_values("doc_id")
-            refused = docs["relevance"] <= (-np.inf if bad is None else bad)
-            compared = docs[~refused]
-            a, b = np.triu_indices(len(compared), 1)
-            doc, grade = compared["doc_id"].to_numpy(), compared["relevance"].to_numpy()
-            pairs = {"doc_id": doc[a], "other_doc_id": doc[b]}
-            pairs["preference"] = np.sign(grade[a] - grade[b])
-            alone = docs.loc[refused, ["doc_id"]].assign(preference=-1.0)
-            table = pd.concat([pd.DataFrame(pairs), alone], ignore_index=True)
-            tables.append(table.assign(query_id=query, judge=name))
-    order = ["query_id", "doc_id", "other_doc_id", "preference", "judge"]
-    table = pd.concat(tables, ignore_index=True)[order]
+            a, b = np.triu_indices(len(docs), 1)
+            doc, grade = docs["doc_id"].to_numpy(), docs["relevance"].to_numpy()
+            pairs = {"query_id": query, "doc_id": doc[a], "other_doc_id": doc[b]}
+            pairs |= {"preference": np.sign(grade[a] - grade[b]), "judge": name}
+            tables.append(pd.DataFrame(pairs))
+    table = pd.concat(tables, ignore_index=True)
     return table if column else table.drop(columns="judge")

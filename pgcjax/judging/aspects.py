@@ -1,7 +1,7 @@
 """Labels of aspects of relevance, for documents alone and after another document."""
 
-from collections.abc import Iterator, Sequence
-from itertools import chain, combinations
+from collections.abc import Iterator
+from itertools import combinations
 from math import nan
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from pgcjax.errors import DataError, UsageError, check_choice, counted
+from pgcjax.errors import DataError, check_choice, counted
 from pgcjax.io.schema import Origin, canonical, ids, numbers_or_nan, refuse
 from pgcjax.judging.prediction import fit_logistic
 from pgcjax.later import stats
@@ -100,16 +100,14 @@ def aspect_coverage(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFr
     return table[order]
 
 
-def aspect_distribution(
-    labels: pd.DataFrame, overall: str = "overall", *, complete: bool = True
-) -> pd.DataFrame:
+def aspect_distribution(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame:
     """Compute how often each aspect has each grade, in isolation and in condition.
+
+    Documents with a grade of every aspect count.
 
     Args:
         labels: Labels, as in `aspect_table`.
         overall: Aspect that grades the whole document.
-        complete: Whether to count only documents with a grade of every aspect; else
-            all with an overall grade, for each aspect those with its grade.
 
     Returns:
         A row for each aspect, setting and grade that occurs: aspect, setting
@@ -119,8 +117,7 @@ def aspect_distribution(
     """
     rows = []
     for setting, wide in by_setting(aspect_table(labels, overall)).items():
-        eligible = wide.notna().all(axis=1) if complete else wide[overall].notna()
-        for aspect, grades in wide[eligible].items():
+        for aspect, grades in wide[wide.notna().all(axis=1)].items():
             counts = grades.value_counts().sort_index()
             for grade, n in counts.items():
                 rows.append((aspect, setting, grade, int(n), n / counts.sum()))
@@ -208,53 +205,31 @@ def aspect_correlation(
 
 
 def aspect_prediction(
-    labels: pd.DataFrame,
-    overall: str = "overall",
-    aspects: Sequence[Sequence[str]] | None = None,
-    *,
-    test_share: float = 0.1,
-    splits: int = 1,
-    seed: int = 0,
+    labels: pd.DataFrame, overall: str = "overall", *, seed: int = 0
 ) -> pd.DataFrame:
     """Predict overall grades from aspects, by multinomial logistic regression.
 
-    The regression learns from a random part of the labels and is tested on the rest.
+    The regression is tested on a random tenth of the labels and learns from the rest.
     Grades are categories, and no grade (N/A) is one of them, for aspects and overall
     alike, so all labels count. The penalty is scikit-learn's (L2, C = 1).
 
     Args:
         labels: Labels, as in `aspect_table`.
         overall: Aspect to predict.
-        aspects: Sets to predict from; None takes all together, and each alone.
-        test_share: Share of the labels to test on.
-        splits: Number of random splits to average over; the paper makes one.
-        seed: Seed of the splits, which are the same for all sets.
+        seed: Seed of the split, which is the same for all sets of aspects.
 
     Returns:
-        A row for each setting (`isolation`, `condition`) and set: setting, aspects
-        (joined by +), labels, tested (in each split), accuracy (mean over splits),
-        deviation (over splits; NaN if there is one), most_frequent (accuracy of always
-        predicting the most frequent grade).
+        A row for each setting (`isolation`, `condition`) and set, which is all aspects,
+        or one alone: setting, aspects (joined by +), labels, tested, accuracy,
+        most_frequent (accuracy of always predicting the most frequent grade).
 
     Source: Golbus et al. 2014, 5.1, Predictive Power.
 
     Raises:
-        UsageError: an unknown aspect or a bad argument, or scikit-learn is missing.
+        UsageError: scikit-learn is missing.
         DataError: fewer than ten labels in a setting that has any.
     """
-    if not 0 < test_share < 1:
-        raise UsageError(
-            f"expected a share to test on between 0 and 1, found {test_share}"
-        )
-    if splits < 1:
-        raise UsageError(f"expected at least one split, found {splits}")
-    wide = aspect_table(labels, overall)
-    others = [name for name in wide.columns if name != overall]
-    sets = [list(names) for names in aspects or [others, *([x] for x in others)]]
-    for name in chain.from_iterable(sets):
-        if name not in others:
-            raise UsageError(f"no aspect {name!r}; there are {', '.join(others)}")
-    rows = []
+    wide, rows = aspect_table(labels, overall), []
     for setting, table in by_setting(wide).items():
         if len(table) and len(table) < FEWEST:
             raise DataError(
@@ -262,40 +237,25 @@ def aspect_prediction(
                 f"from: {FEWEST} are needed"
             )
         if len(table):
-            of_setting = _accuracies(table, overall, sets, test_share, splits, seed)
-            rows += [(setting, *row) for row in of_setting]
-    columns = ["setting", "aspects", "labels", "tested"]
-    columns += ["accuracy", "deviation", "most_frequent"]
+            rows += [(setting, *row) for row in _accuracies(table, overall, seed)]
+    columns = ["setting", "aspects", "labels", "tested", "accuracy", "most_frequent"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def _accuracies(
-    table: pd.DataFrame,
-    overall: str,
-    sets: list[list[str]],
-    test_share: float,
-    splits: int,
-    seed: int,
+    table: pd.DataFrame, overall: str, seed: int
 ) -> Iterator[tuple[Any, ...]]:
     """Compute the accuracy of each set of aspects in predicting the overall grade."""
-    truth = _categories(table[overall])
-    n, random = len(table), np.random.default_rng(seed)
-    tested = min(max(round(n * test_share), 1), n - 1)
-    orders = [random.permutation(n) for _ in range(splits)]
-    parts = [(order[tested:], order[:tested]) for order in orders]
-    usual = [
-        np.mean(truth[test] == np.bincount(truth[learn]).argmax())
-        for learn, test in parts
-    ]
-    for names in sets:
+    truth, n = _categories(table[overall]), len(table)
+    test, learn = np.split(np.random.default_rng(seed).permutation(n), [round(n / 10)])
+    usual = np.mean(truth[test] == np.bincount(truth[learn]).argmax())
+    others = [name for name in table.columns if name != overall]
+    for names in (others, *([name] for name in others)):
         codes = [_categories(table[name]) for name in names]
         features = np.hstack([np.eye(int(code.max()) + 1)[code] for code in codes])
-        hits = []
-        for learn, test in parts:
-            model = fit_logistic(features[learn], truth[learn])
-            hits.append(np.mean(model.predict(features[test]) == truth[test]))
-        spread = np.std(hits, ddof=1) if splits > 1 else np.nan
-        yield "+".join(names), n, tested, np.mean(hits), spread, np.mean(usual)
+        model = fit_logistic(features[learn], truth[learn])
+        right = np.mean(model.predict(features[test]) == truth[test])
+        yield "+".join(names), n, len(test), right, usual
 
 
 def _categories(grades: pd.Series) -> Int[np.ndarray, " labels"]:

@@ -40,6 +40,7 @@ from pgcjax.judging.intervals import (
     wilson,
 )
 from pgcjax.judging.logistic import LogisticFit, fit_votes
+from pgcjax.judging.pairs import by_pair
 from pgcjax.judging.swayed import Swayed
 from pgcjax.judging.votes import read_judgments
 from pgcjax.later import stats
@@ -155,20 +156,11 @@ def _refuse_unknown(judges: set[str], named: list[str]) -> None:
 
 def votes_by_pair(table: pd.DataFrame, lengths: Any) -> pd.DataFrame:
     """Lay out votes by pair, with signs and covariates towards the low document."""
-    doc, other = (table[c].to_numpy(object) for c in ("doc_id", "other_doc_id"))
-    turned = np.where(doc > other, -1.0, 1.0)
-    name = {c: table[c].fillna("") if c in table else "" for c in ("judge", "aspect")}
-    votes = pd.DataFrame(
-        {
-            "query_id": table["query_id"].to_numpy(object),
-            **name,
-            "low": np.where(turned > 0, doc, other),
-            "high": np.where(turned > 0, other, doc),
-            "sign": np.sign(table["preference"].to_numpy(float)) * turned,
-            "longer": doublings(table, lengths) * turned,
-        }
-    )
-    votes["first"] = shown_first(table) * turned
+    votes = by_pair(table)
+    for name in ("judge", "aspect"):
+        votes[name] = table[name].fillna("").to_numpy() if name in table else ""
+    votes["longer"] = doublings(table, lengths) * votes["turn"]
+    votes["first"] = shown_first(table) * votes["turn"]
     votes["time"] = table["time"].to_numpy(float) if "time" in table else nan
     votes["item"] = votes.groupby(_PAIR, sort=True).ngroup()
     return votes.assign(stratum=votes.groupby(["judge", "item"]).ngroup())

@@ -37,7 +37,7 @@ one strength of each document over all queries, as in an arena."""
 SWAYS = ("first", "longer")
 """Effects that may sway judges: of the document shown first, and of length."""
 
-PANELS = ("dawid-skene", "bradley-terry", "bt-sigma")
+PANELS = ("dawid-skene", "bt-sigma")
 """Models of several judges without labels: true answers, or strengths."""
 
 SELF = "self_preference"

@@ -8,6 +8,7 @@ from pgcjax.errors import check_choice
 from pgcjax.io.schema import PREFERENCES
 from pgcjax.io.weights import whole_weights
 from pgcjax.judging.contingency import most_frequent
+from pgcjax.judging.pairs import UNORDERED, by_pair
 from pgcjax.later import pd
 
 TIE_BREAKS = ("tie", "left", "drop")
@@ -43,13 +44,11 @@ def majority(preferences: pd.DataFrame, *, split: str = "tie") -> pd.DataFrame:
     weight = whole_weights(preferences, "a majority")
     both = preferences["other_doc_id"].notna().to_numpy()
     votes, weight = preferences[both], weight[both]
-    doc, other = (votes[c].to_numpy(str) for c in PREFERENCES[1:3])
-    low, high = np.where(doc < other, (doc, other), (other, doc))
-    pair = votes.groupby(["query_id", low, high], sort=False).ngroup().to_numpy()
+    pairs = by_pair(votes)
+    pair = pairs.groupby(UNORDERED, sort=False).ngroup().to_numpy()
     first = np.unique(pair, return_index=True)[1]
     # The first vote on a pair defines the left document for all its votes.
-    sign = np.sign(votes["preference"].to_numpy(np.float64))
-    sign = np.where(doc == doc[first][pair], sign, -sign)
+    sign = pairs["sign"].to_numpy() * pairs["turn"].to_numpy()[first][pair]
     cell = 3 * pair + (1 - sign).astype(np.int64)  # left, tie, right
     counts = np.bincount(cell, weight, 3 * len(first)).reshape(-1, 3)
     option, alone = most_frequent(counts)

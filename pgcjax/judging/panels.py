@@ -13,7 +13,7 @@ from pgcjax.errors import UsageError, check_choice, counted
 from pgcjax.io.result import Result
 from pgcjax.io.weights import weights_of
 from pgcjax.judging.choices import PANELS
-from pgcjax.judging.fit import fit
+from pgcjax.judging.pairs import UNORDERED, by_pair
 from pgcjax.judging.votes import read_judgments
 
 POOLED = 10.0
@@ -23,6 +23,7 @@ from few votes near the average."""
 _STEPS, _NEAR = 1000, 1e-6  # limits of the expectation-maximisation
 _LEAST = 0.01  # votes added to each answer, so that none is impossible
 _FIRST, _TIE, _SECOND = 0, 1, 2
+_PAIR = ["query_id", "doc_id", "other_doc_id"]
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(15)
 _SHARES = _SHARES / _SHARES.sum()  # shares of a normal distribution at the nodes
 
@@ -70,14 +71,12 @@ def panel(
         preferences: Judgments, as in `read_preferences`, with a column judge.
         method: `dawid-skene`: each pair has a true answer, and each judge has chances
             of each answer given the true one, whichever document is first; chances of
-            the average judge count as 10 votes of each. `bradley-terry`: documents
-            have strengths, and each judge has a chance of looking at a pair, as in
-            `fit` (`reliability`). `bt-sigma`: each judge multiplies the same strengths
-            by a discrimination.
+            the average judge count as 10 votes of each. `bt-sigma`: documents have
+            strengths, which each judge multiplies by a discrimination.
         judges: Judges to count; None counts all.
 
-    Source: Dawid and Skene 1979, by expectation-maximisation; Chen et al. 2013; Qian et
-    al. 2026 (arXiv:2602.16610), with strengths integrated out.
+    Source: Dawid and Skene 1979, by expectation-maximisation; Qian et al. 2026
+    (arXiv:2602.16610), with strengths integrated out.
 
     Raises:
         UsageError: an unknown name, or fewer than two judges. DataError: a row is
@@ -93,13 +92,11 @@ def panel(
         probability = truth[:, _FIRST] + truth[:, _TIE] / 2
         right, wrong = chances[:, _FIRST, _FIRST], chances[:, _FIRST, _SECOND]
         right = right / (right + wrong)
-    elif method == "bt-sigma":
+    else:
         probability, discrimination = _bt_sigma(votes, pairs)
         # For two random documents: their strengths differ with variance 2.
         gaps = np.abs(ndtri((np.arange(200) + 0.5) / 200)) * np.sqrt(2)
         right = expit(discrimination[:, None] * gaps).mean(axis=1)
-    else:
-        probability, right = _reliabilities(table, pairs, names)
     right = np.clip(right, 0, 1 - 1e-6)
     value = np.maximum(np.log(right / (1 - right)), 0.0)
     count = np.bincount(votes.judge, votes.weight, votes.judges)
@@ -126,15 +123,10 @@ def _answers(table: pd.DataFrame) -> tuple[_Answers, list[str], pd.DataFrame]:
     codes, names = pd.factorize(judge, sort=True)
     if len(names) < 2 or (codes < 0).any():
         raise UsageError("a panel needs two judges, and each vote the name of one")
-    doc, other = (table[c].to_numpy(object) for c in ("doc_id", "other_doc_id"))
-    turned = doc > other
-    sides = {"doc_id": np.where(turned, other, doc)}
-    sides |= {"other_doc_id": np.where(turned, doc, other)}
-    keys = pd.DataFrame({"query_id": table["query_id"], **sides})
-    by_pair = keys.groupby([*keys], sort=True)
-    pairs = by_pair.size().index.to_frame(index=False)
-    sign = np.sign(table["preference"].to_numpy(float)) * np.where(turned, -1.0, 1.0)
-    option, pair = (1 - sign).astype(np.int64), by_pair.ngroup().to_numpy()
+    votes = by_pair(table)
+    groups = votes.groupby(UNORDERED, sort=True)
+    pair, option = groups.ngroup().to_numpy(), 1 - votes["sign"].to_numpy(np.int64)
+    pairs = groups.size().index.to_frame(index=False).set_axis(_PAIR, axis=1)
     sizes = len(pairs), len(names)
     return _Answers(pair, codes, option, weights_of(table), *sizes), [*names], pairs
 
@@ -224,15 +216,3 @@ def _places(pairs: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     query = pd.factorize(pairs["query_id"])[0]
     number -= number.groupby(np.tile(query, 2)).transform("min")
     return query, *number.to_numpy().reshape(2, -1)
-
-
-def _reliabilities(
-    table: pd.DataFrame, pairs: pd.DataFrame, names: Sequence[str]
-) -> tuple[Float64[np.ndarray, " pairs"], Float64[np.ndarray, " judges"]]:
-    """Fit strengths and reliabilities; return probabilities of pairs and of judges."""
-    found = fit(table, reliability=True)
-    strength = found.table.set_index(["query_id", "doc_id"])["strength"]
-    sides = (pairs[["query_id", c]] for c in ("doc_id", "other_doc_id"))
-    one, other = (strength.loc[pd.MultiIndex.from_frame(s)].to_numpy() for s in sides)
-    looks = found.judges.set_index("judge")["reliability"].loc[[*names]].to_numpy()
-    return expit(one - other), (1 + looks) / 2

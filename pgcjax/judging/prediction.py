@@ -41,19 +41,12 @@ class ContextPrediction(Result):
         accuracy: A row for each method: method, accuracy, correct, pairs. `logistic`
             is held out; `isolation` predicts the grade in isolation; `majority` the
             most frequent conditional grade of the other folds.
-        folds: Accuracy in each fold: fold, queries, pairs, and a column per method.
-        confusion: Held-out counts, a row for each conditional grade, a column for each
-            predicted one.
-        changes: Conditional grade minus grade in isolation: change, pairs, share.
         table: `predictions`.
     """
 
     context: pd.DataFrame
     predictions: pd.DataFrame
     accuracy: pd.DataFrame
-    folds: pd.DataFrame
-    confusion: pd.DataFrame
-    changes: pd.DataFrame
     table: pd.DataFrame = computed(lambda self: self.predictions)
 
 
@@ -100,34 +93,15 @@ def predict_context(
     pairs = conditional_grades(qrels, context)
     fold = deal(pairs, groups, folds, seed)
     guess = held_out(pairs, fold, features, C)
-    accuracy, of_folds = _accuracies(pairs, fold, guess)
-    change = (pairs["conditional"] - pairs["relevance"]).rename("change")
-    changes = change.value_counts().sort_index().rename("pairs").reset_index()
+    right = {m: guess[m] == pairs["conditional"] for m in METHODS}
+    rows = [(m, float(x.mean()), int(x.sum()), len(x)) for m, x in right.items()]
     metadata = {"features": features, "C": C, "folds": int(fold.max()) + 1}
     return ContextPrediction(
         {**metadata, "groups": groups, "seed": seed},
         context=context,
         predictions=predictions,
-        accuracy=accuracy,
-        folds=of_folds,
-        confusion=pd.crosstab(
-            pairs["conditional"], guess["logistic"].rename("predicted")
-        ),
-        changes=changes.assign(share=changes["pairs"] / len(pairs)),
+        accuracy=pd.DataFrame(rows, columns=["method", "accuracy", "correct", "pairs"]),
     )
-
-
-def _accuracies(
-    pairs: pd.DataFrame, fold: Int64[np.ndarray, " rows"], guess: pd.DataFrame
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compute the accuracy of each method, overall and by fold."""
-    right = {m: guess[m] == pairs["conditional"] for m in METHODS}
-    rows = [(m, float(x.mean()), int(x.sum()), len(x)) for m, x in right.items()]
-    table = pd.DataFrame({"query_id": pairs["query_id"], "fold": fold, **right})
-    by = table.groupby("fold")
-    sizes = by["query_id"].agg(queries="nunique", pairs="size")
-    accuracy = pd.DataFrame(rows, columns=["method", "accuracy", "correct", "pairs"])
-    return accuracy, sizes.join(by[list(METHODS)].mean()).reset_index()
 
 
 def conditional_grades(qrels: pd.DataFrame, context: pd.DataFrame) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from pgcjax.errors import UsageError, counted
 from pgcjax.io.graded import read_qrels
 from pgcjax.io.result import Result
 from pgcjax.judging.agreement import grades_of
+from pgcjax.judging.pairs import UNORDERED, by_pair
 from pgcjax.judging.votes import collect, label, read_judgments
 from pgcjax.later import stats
 
@@ -97,9 +98,8 @@ def judgment_strength(
 
 def _pair_medians(judgments: pd.DataFrame) -> pd.Series:
     """Return the median time of judgments of each pair, by query and documents."""
-    documents = judgments[["doc_id", "other_doc_id"]]
-    key = [judgments["query_id"], documents.min(axis=1), documents.max(axis=1)]
-    return judgments["seconds"].groupby(key).median()
+    pairs = by_pair(judgments).assign(seconds=judgments["seconds"].to_numpy())
+    return pairs.groupby(UNORDERED)["seconds"].median()
 
 
 def _correlations(pairs: pd.DataFrame) -> list[dict[str, Any]]:

@@ -19,10 +19,10 @@ from pgcjax.judging.cycles import FEWEST_QUERIES
 from pgcjax.judging.intervals import FEWEST, Finding, not_asked, share_of
 from pgcjax.judging.majority import majority
 from pgcjax.judging.models import strengths
+from pgcjax.judging.pairs import UNORDERED, by_pair
 from pgcjax.judging.votes import read_judgments
 from pgcjax.later import stats
 
-_PAIR = ["query_id", "low", "high"]
 _COLUMNS = ["statistic", "a", "b", "estimate", "low", "high", "p", "count", "verdict"]
 _BLOCKS = 50  # blocks of clusters; each is left out in turn
 
@@ -142,7 +142,8 @@ def _shared(
     tables: list[pd.DataFrame], names: tuple[str, ...]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return decisions on all pairs, a column for each table, and on shared pairs."""
-    both = pd.concat([_decided(table) for table in tables], axis=1, join="outer")
+    decided = {side: _decided(table) for side, table in enumerate(tables)}
+    both = pd.concat(decided, axis=1, join="outer")
     shared = both[both[[0, 1]].notna().all(axis=1)]
     if shared.empty:
         raise DataError(
@@ -156,12 +157,7 @@ def _shared(
 
 def _decided(table: pd.DataFrame) -> pd.Series:
     """Return the majority of each pair: 1 for the low document, -1, or 0 for a tie."""
-    pairs = majority(table)
-    doc, other = pairs["doc_id"].to_numpy(str), pairs["other_doc_id"].to_numpy(str)
-    low, high = np.where(doc < other, [doc, other], [other, doc])
-    sign = pairs["preference"].to_numpy() * np.where(doc < other, 1, -1)
-    index = pd.MultiIndex.from_arrays([pairs["query_id"], low, high], names=_PAIR)
-    return pd.Series(sign, index)
+    return by_pair(majority(table)).set_index(UNORDERED)["sign"]
 
 
 def _clusters(pairs: pd.DataFrame, among: pd.DataFrame | None = None) -> Any:
@@ -172,7 +168,7 @@ def _clusters(pairs: pd.DataFrame, among: pd.DataFrame | None = None) -> Any:
         among: All pairs, with the same columns, which define the numbers.
     """
     among = pairs if among is None else among
-    by = _PAIR[:1] if among["query_id"].nunique() >= FEWEST_QUERIES else _PAIR
+    by = UNORDERED[:1] if among["query_id"].nunique() >= FEWEST_QUERIES else UNORDERED
     every = pd.MultiIndex.from_frame(among[by].drop_duplicates())
     return every.get_indexer(pd.MultiIndex.from_frame(pairs[by]))
 
@@ -206,7 +202,7 @@ def _orders(shared: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series, tuple]:
     """
     pairs = shared.index.to_frame(index=False)
     ends = pd.concat(
-        [pairs[["query_id", c]].set_axis([0, 1], axis=1) for c in _PAIR[1:]]
+        [pairs[["query_id", c]].set_axis([0, 1], axis=1) for c in UNORDERED[1:]]
     )
     one = pairs["query_id"].nunique() == 1
     one = one or len(ends.drop_duplicates()) >= 2 * ends[1].nunique()
@@ -283,9 +279,9 @@ def _differences(
 
     Blocks of queries are left out in turn, for all statistics at once.
     """
-    among = pd.concat([side.votes[_PAIR] for side in sides])
+    among = pd.concat([side.votes[UNORDERED] for side in sides])
     sides = [
-        _Side(*(t.assign(block=_clusters(t[_PAIR], among) % _BLOCKS) for t in side))
+        _Side(*(t.assign(block=_clusters(t[UNORDERED], among) % _BLOCKS) for t in side))
         for side in sides
     ]
     found = {k: [of(side) for side in sides] for k, (of, *_) in _DIFFERENCES.items()}

@@ -1,6 +1,6 @@
 """Votes on pairs of documents: one of each judge on each pair."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 from typing import Any
@@ -15,11 +15,13 @@ from pgcjax.io.votes.read import read_preferences
 from pgcjax.io.weights import whole_weights
 from pgcjax.judging.choices import SIDES
 from pgcjax.judging.contingency import most_frequent
+from pgcjax.judging.covariates import shown_first
+from pgcjax.judging.pairs import UNORDERED, by_pair
 
 BOTH_BAD = "A,B bad"
 TIE = "A=B"
-Grouping = str | Mapping[float, str]
 MOST_OPTIONS = 100
+GROUPINGS = ("all", "sign", "strict")
 
 
 def label(value: float) -> str:
@@ -34,23 +36,15 @@ def label(value: float) -> str:
     return f"A{sign}B {strength:g}"
 
 
-GROUPINGS: dict[str, Callable[[float], str | None]] = {
-    "all": label,
-    "sign": lambda value: label(float(np.sign(value))),
-    "strict": lambda value: label(float(np.sign(value))) if value else None,
-    "tied": lambda value: "A<>B" if value else TIE,
-}
-
-
 def encode(
-    values: Float[np.ndarray, " votes"], grouping: Grouping, sides: str
+    values: Float[np.ndarray, " votes"], grouping: str, sides: str
 ) -> tuple[tuple[str, ...], Int[np.ndarray, " options"], Int[np.ndarray, " votes"]]:
     """Turn preferences into options.
 
     Args:
         values: Preferences, NaN for two bad documents.
-        grouping: One of `GROUPINGS`, or a name for each preference.
-        sides: If `any`, each option needs one that mirrors it.
+        grouping: One of `GROUPINGS`.
+        sides: If `any`, each option that occurs brings the one that mirrors it.
 
     Returns:
         Names of the options, from the strongest for B to the strongest for A; the
@@ -58,22 +52,16 @@ def encode(
         -1 for a vote that is left out.
 
     Raises:
-        UsageError: an unknown grouping, or one that treats A and B differently.
+        UsageError: an unknown grouping, or too many different preferences.
     """
-    if isinstance(grouping, Mapping):
-        naming: Callable[[float], str | None] = grouping.get
-    else:
-        check_choice("grouping", grouping, GROUPINGS)
-        naming = GROUPINGS[grouping]
-
-    def name_of(value: float) -> str | None:
-        return BOTH_BAD if isnan(value) else naming(value)
-
+    check_choice("grouping", grouping, GROUPINGS)
+    values = values if grouping == "all" else np.sign(values)
     distinct, where = np.unique(values, return_inverse=True)  # NaN is last, and one
-    turned = [-distinct] if sides == "any" else []
-    occurring = np.unique(np.concatenate([distinct, *turned])).tolist()
-    names = {nan if isnan(v) else v: name_of(v) for v in occurring}
-    options = tuple(dict.fromkeys(n for n in names.values() if n is not None))
+    turned = -distinct if sides == "any" else distinct
+    occurring = np.unique(np.concatenate([distinct, turned]))
+    if grouping == "strict":
+        occurring = occurring[occurring != 0]
+    options = tuple(dict.fromkeys(map(label, occurring)))
     if len(options) > MOST_OPTIONS:
         raise UsageError(
             f"preferences have {len(options)} different values, too many for options: "
@@ -82,16 +70,10 @@ def encode(
     place = {name: i for i, name in enumerate(options)}
     mirrored = np.arange(len(options))
     if sides == "any":
-        both = {(n, name_of(-v)) for v, n in names.items() if n is not None}
-        if len(both) > len(options) or any(other is None for _, other in both):
-            raise UsageError(
-                f"the grouping is not symmetric: {sorted(options)}; give each "
-                "preference and its negative, or use sides given"
-            )
-        for one, other in both:
-            mirrored[place[one]] = place[str(other)]
-    code = np.array([place.get(name_of(float(v)) or "", -1) for v in distinct])
-    return options, mirrored, code[where] if len(values) else np.zeros(0, np.int64)
+        for value in occurring:
+            mirrored[place[label(value)]] = place[label(-value)]
+    code = np.array([place.get(label(v), -1) for v in distinct], np.int64)
+    return options, mirrored, code[where]
 
 
 _PAIR = ["query_id", "doc_id", "other_doc_id"]
@@ -182,7 +164,7 @@ def read_judgments(
 def collect(
     preferences: Any,
     *,
-    grouping: Grouping = "sign",
+    grouping: str = "sign",
     judges: Sequence[str] | None = None,
     sides: str = "any",
     bad: bool = False,
@@ -195,9 +177,7 @@ def collect(
     Args:
         preferences: Judgments, as in `read_preferences`.
         grouping: Options to merge: `all` (none), `sign` (A preferred, a tie, B
-            preferred), `strict` (the same, ties left out), `tied` (a tie or not), or a
-            name for each preference, as `{-2: "left", -1: "left", 0: "tie", …}`; a
-            preference without a name is left out.
+            preferred), or `strict` (the same, ties left out).
         judges: Judges to count; None counts all.
         sides: `any`: A is the document whose id is first; `given`: the one shown first
             if known, else the one given first; both orders are two pairs.
@@ -215,8 +195,9 @@ def collect(
     table, notes = _with_bad(read_judgments(preferences, judges), bad)
     if sides == "given":
         table = _first_first(table)
-    pairs, pair, value = _by_pair(table, sides)
-    if sides == "given" and (both := len(pairs) - len(_unordered(pairs))):
+    pairs, pair, value = _number_pairs(table, sides)
+    unordered = by_pair(pairs.assign(preference=0.0))[UNORDERED]
+    if both := int(unordered.duplicated().sum()):
         notes.append(f"{counted(both, 'pair')} in both orders: each order is a pair")
     options, mirrored, option = encode(value, grouping, sides)
     judge, names = np.full(len(table), -1), []
@@ -258,9 +239,7 @@ def _with_bad(table: pd.DataFrame, bad: bool) -> tuple[pd.DataFrame, list[str]]:
 
 def _first_first(table: pd.DataFrame) -> pd.DataFrame:
     """Put the document shown first, if known, in the place of doc_id."""
-    if "first" not in table:
-        return table
-    turned = (table["first"] == table["other_doc_id"]).fillna(False).to_numpy(bool)
+    turned = shown_first(table) < 0
     doc, other = table["doc_id"], table["other_doc_id"]
     return table.assign(
         doc_id=doc.where(~turned, other),
@@ -269,33 +248,20 @@ def _first_first(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _unordered(pairs: pd.DataFrame) -> pd.DataFrame:
-    """List each pair once, with its documents in ascending order."""
-    docs = np.sort(pairs[_PAIR[1:]].to_numpy(str), axis=1)
-    return pairs[["query_id"]].assign(a=docs[:, 0], b=docs[:, 1]).drop_duplicates()
-
-
-def _by_pair(
+def _number_pairs(
     table: pd.DataFrame, sides: str
 ) -> tuple[pd.DataFrame, Int[np.ndarray, " rows"], Float64[np.ndarray, " rows"]]:
     """Find the pair of each row, and its preference for the first of the pair."""
-    value = table["preference"].to_numpy(np.float64).copy()
-    both = pd.concat([table["doc_id"], table["other_doc_id"]], ignore_index=True)
-    docs, names = pd.factorize(both, sort=True)
-    query, queries = pd.factorize(table["query_id"], sort=True)
-    a, b = docs[: len(table)], docs[len(table) :]
-    turned = a > b
-    low, high = np.where(turned, b, a), np.where(turned, a, b)
-    as_given = np.where(turned & (sides == "given"), 1, 0)
-    codes = np.stack([query, low, high, as_given], axis=1)
-    distinct, pair = np.unique(codes, axis=0, return_inverse=True)
-    if sides != "given":
-        value[turned] = -value[turned]
-    first = np.where(distinct[:, 3], distinct[:, 2], distinct[:, 1])
-    second = np.where(distinct[:, 3], distinct[:, 1], distinct[:, 2])
-    columns = (queries[distinct[:, 0]], names[first], names[second])
-    pairs = pd.DataFrame(dict(zip(_PAIR, columns, strict=True)))
-    return pairs, pair.reshape(-1), value + 0.0  # and no negative zero
+    votes, value = by_pair(table), table["preference"].to_numpy(np.float64)
+    if sides == "given":  # of two orders of a pair, the low document first
+        keys, pairs = [*UNORDERED, -votes["turn"]], table[_PAIR]
+    else:
+        keys, pairs = UNORDERED, votes[UNORDERED].set_axis(_PAIR, axis=1)
+        value = value * votes["turn"].to_numpy()
+    pair = votes.groupby(keys, sort=True).ngroup().to_numpy()
+    first = np.unique(pair, return_index=True)[1]
+    pairs = pairs.iloc[first].reset_index(drop=True)
+    return pairs, pair, value + 0.0  # and no negative zero
 
 
 def _once(

@@ -261,7 +261,7 @@ def wrong_calls() -> list[tuple[str, Any]]:
         (
             "grouping",
             partial(pgcjax.judgments.judge_agreement, preferences),
-            ("x", 5, {}),
+            ("x", 5),
         ),
         ("of", partial(pgcjax.judgments.transitivity, preferences), ("x", 5, None)),
         ("format", partial(pgcjax.files.read_runs, runs), ("x", None, 5)),

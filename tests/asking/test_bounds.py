@@ -149,7 +149,9 @@ def test_chains_and_bad_documents_settle_pairs():
                 tied[i, j] = tied[j, i] = True
                 signs[names[i], names[j]] = 0
         bad[random.random(n) < 0.15] = 1
-        known = Closure(signs.items(), (names[i] for i in np.flatnonzero(bad)))
+        known = Closure(names[i] for i in np.flatnonzero(bad))
+        for pair, sign in signs.items():
+            known.answer(*pair, sign)
         counts, unsettled, _ = settle(wins, tied, bad, np.ones((n, n), bool), True)
         for i, j in combinations(range(n), 2):
             found = known.clear(names[i], names[j])

@@ -48,7 +48,9 @@ def test_chains_are_those_of_the_closure(said):
 
 def test_bad_documents():
     """All beat what is bad; two that are bad tie; answers go before both."""
-    closure = Closure([(("a", "b"), 1), (("b", "c"), 1), (("d", "e"), 1)], "de")
+    closure = Closure("de")
+    for better, worse in ("ab", "bc", "de"):
+        closure.answer(better, worse, 1)
     assert closure.clear("a", "d") == Clear(1, "bad")
     assert closure.clear("d", "a") == Clear(-1, "bad")
     assert closure.clear("d", "e") == Clear(1, "answered")

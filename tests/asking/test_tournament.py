@@ -90,7 +90,6 @@ def test_answers_that_do_not_count(tmp_path):
     assert lines(again.state, "state") == [
         "1 query: 1 decided",
         "7 answers counted, 6 set aside, 0 missing in the open rounds",
-        "judges disagreed on 2 pairs; 1 without a majority: ties",
         "next: pgcjax ask finish state -o top.qrels.txt",
     ]
     found = again.finish()
@@ -412,33 +411,12 @@ def test_every_flipped_bit_of_a_log_is_found(logged):
 
 def test_lines_of_a_log_that_were_lost_or_moved(logged):
     lines = logged.read_bytes().splitlines(keepends=True)
-    mend = "Restore the log from a copy. Without one, "
-    waits = "results that depend on these wait until their answers are added again."
-    for change, problem in (
-        (
-            lines[:4] + lines[5:],
-            "5: was line 6 of the log: 1 line above it missing. "
-            f"{mend}put 1 line {log.LOST} above it: {waits}",
-        ),
-        (
-            lines[:3] + lines[5:],
-            "4: was line 6 of the log: 2 lines above it missing. "
-            f"{mend}put 2 lines {log.LOST} above it: {waits}",
-        ),
-        (
-            lines[:4] + lines[3:],
-            "5: was line 4 of the log: 1 line above it too many. "
-            f"{mend}remove the lines that occur twice.",
-        ),
-        (
-            lines[:3] + [lines[4], lines[3]] + lines[5:],
-            "4: was line 5 of the log: 1 line above it missing. ",
-        ),
+    for change, number in (
+        (lines[:4] + lines[5:], 5),
+        (lines[:4] + lines[3:], 5),
+        (lines[:3] + [lines[4], lines[3]] + lines[5:], 4),
     ):
-        logged.write_bytes(b"".join(change))
-        with pytest.raises(DataError) as error:
-            pgcjax.ask.Tournament(logged.parent)
-        assert str(error.value).startswith(f"{logged}:{problem}")
+        assert read_or_refused(logged, b"".join(change)) == number
 
 
 def test_a_tournament_goes_on_after_a_damaged_line(tmp_path, answered):
@@ -454,9 +432,10 @@ def test_a_tournament_goes_on_after_a_damaged_line(tmp_path, answered):
         with pytest.raises(DataError) as error:
             pgcjax.ask.Tournament(folder)
         assert str(error.value) == (
-            f"{own}:{i + 1}: is damaged: its checksum does not fit. Restore the log "
-            f"from a copy. Without one, write {log.LOST} in the place of this line: "
-            "results that depend on it wait until its answer is added again."
+            f"{own}:{i + 1}: is damaged: its checksum does not fit its text and its "
+            f"place. Restore the log from a copy. Without one, write {log.LOST} in the "
+            "place of this line, or of the lines that are missing above it: results "
+            "that depend on it wait until its answer is added again."
         )
         damaged[i] = log.LOST.encode()
         own.write_bytes(b"\n".join(damaged) + b"\n")

@@ -264,17 +264,10 @@ def test_grades_published_of_answers(data):
     assert (agreed + tied / 2) / pairs == pytest.approx(0.83, abs=0.01)
 
 
-def test_systems_that_all_queries_share_are_fitted_over_all():
+def test_documents_that_wins_link_are_numbered_over_all_queries():
     rows = [(q, "a", "b", 1.0) for q in "uvw"] + [("u", "b", "a", 1.0)]
-    columns = ["query_id", "doc_id", "other_doc_id", "preference"]
-    votes = pd.DataFrame(rows, columns=columns)
-    says = "most queries have the same 2 documents: --by all"
-    assert any(n.startswith(says) for n in pgcjax.judgments.fit(votes, prior=2.5).notes)
-    apart = votes.assign(doc_id=votes["query_id"] + votes["doc_id"])
-    apart["other_doc_id"] = apart["query_id"] + apart["other_doc_id"]
-    notes = pgcjax.judgments.fit(apart, prior=2.5).notes
-    assert not any(note.startswith("most queries") for note in notes)
     rows += [("u", "b", "c", 1.0), ("w", "x", "y", 0.0)]
+    columns = ["query_id", "doc_id", "other_doc_id", "preference"]
     one = pgcjax.judgments.fit(pd.DataFrame(rows, columns=columns), by="all").table
     one = one.set_index("doc_id")
     assert one["linked"].to_dict() == {"a": 1, "b": 1, "c": 1, "x": 2, "y": 2}

@@ -41,29 +41,14 @@ def test_options_are_named_and_ordered():
     assert code.tolist() == [4, 1, 2, 5, 5]
     options, _, code = encode(values, "strict", "any")
     assert options == ("A<B", "A>B", "A,B bad") and code.tolist() == [1, 0, -1, 2, 2]
-    options, mirrored, code = encode(values, "tied", "any")
-    assert options == ("A<>B", "A=B", "A,B bad") and mirrored.tolist() == [0, 1, 2]
     options, _, code = encode(values, "all", "given")
     assert options == ("A<B", "A=B", "A>>B", "A,B bad")
 
 
-def test_groups_of_ones_own():
-    names = {-2: "left", -1: "left", 0: "tie", 1: "right", 2: "right"}
-    values = np.array([-2.0, 1.0, 0.0])
-    options, mirrored, code = encode(values, names, "any")
-    assert options == ("left", "tie", "right") and code.tolist() == [0, 2, 1]
-    assert mirrored.tolist() == [2, 1, 0]
-    lopsided = {-1: "left", 0: "rest", 1: "rest"}
-    with pytest.raises(UsageError, match="not symmetric"):
-        encode(np.array([-1.0, 0.0, 1.0]), lopsided, "any")
-    options, _, code = encode(np.array([-1.0, 0.0, 1.0]), lopsided, "given")
-    assert options == ("left", "rest") and code.tolist() == [0, 1, 1]
-    with pytest.raises(UsageError, match="not symmetric"):
-        encode(np.array([1.0]), {1: "right"}, "any")
-    with pytest.raises(
-        UsageError, match="grouping is one of all, sign, strict, tied, not 'five'"
-    ):
-        encode(values, "five", "any")
+def test_refused_options():
+    with pytest.raises(UsageError) as error:
+        encode(np.array([-1.0]), "five", "any")
+    assert str(error.value) == "grouping is one of all, sign, strict, not 'five'"
     with pytest.raises(UsageError, match="have 202 different values"):
         encode(np.arange(1.0, 102.0), "all", "any")
 
