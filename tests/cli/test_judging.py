@@ -164,7 +164,9 @@ def test_votes_on_images(pgcjax, here):
     wrong = pgcjax(
         "judgments", "agree", "--prefs", "prefs.txt", "--prefs-format", "xie"
     )
-    assert wrong.code == 2 and "prefs.txt:1: expected 5 fields" in wrong.err
+    assert (
+        wrong.code == 2 and "prefs.txt:1: expected query, image,image and" in wrong.err
+    )
 
 
 def test_many_judges_are_left_for_the_file(pgcjax, here):
