@@ -22,6 +22,7 @@ from pgcjax.judging.votes import read_judgments
 
 _FITTED = ("bt", "davidson")  # models with a likelihood
 _DIGITS = 6  # decimals of strengths: the search ends where slopes are small
+_RANKED = 50  # most queries that get ranges of ranks: the largest take 0.1 s each
 _WIDE = 2.0  # spread of strengths above which their intervals do not hold
 _Z = 1.959963984540054  # normal quantile of 95 % intervals
 
@@ -33,8 +34,8 @@ class Fit(Result):
     Attributes:
         table: A row for each document: query_id, aspect (if aspects are fitted
             separately), doc_id, strength; for `bt` and `davidson` its standard error
-            and 95 % interval (error, low, high); rank (in its query, 1 is best); over
-            all queries rank_low, rank_high and tier (as in `standings`: they hold
+            and 95 % interval (error, low, high); rank (in its query, 1 is best); for
+            `bt` rank_low, rank_high and tier (as in `standings`: those of a query hold
             together at 95 %; empty where a note says so); votes; linked and both_ways:
             numbers of the sets of documents of its query that comparisons link, and
             that wins link both ways.
@@ -102,7 +103,7 @@ def fit(
         raise UsageError("no aspect is named: preferences have no column aspect")
     options = {"aspects": by == "aspect", "judges": reliability}
     data = compared(table, **options, sway=sways, **about, unit=FINE)
-    result = _by_query(data, settings, progress)
+    result = _by_query(data, settings, progress, table)
     if not covariates:
         return result
     units = dict(zip(data.sways.names, data.sways.unit, strict=True))
@@ -114,6 +115,7 @@ def _by_query(
     data: Comparisons,
     settings: dict[str, Any],
     progress: Progress | None,
+    table: pd.DataFrame,
 ) -> Fit:
     """Fit strengths of the documents of each query by themselves."""
     model, prior = settings["model"], settings["prior"]
@@ -129,13 +131,63 @@ def _by_query(
         joint = None
         strength, error = fitted(data, model, prior or PRIOR, progress)
     names = (*sway, *(["tie"] if model == "davidson" else []))
+    ranks, notes = {}, []
+    if model == "bt":
+        spread = joint.spread if joint else np.full(data.groups, prior or PRIOR)
+        simple = not (sway or reliability)
+        ranks, notes = _rank_ranges(table, data, spread if simple else None)
     return Fit(
-        _documents(data, strength, error, model),
+        _documents(data, strength, error, model, ranks),
         settings,
-        tuple(_notes(data, model, prior, joint)),
+        (*_notes(data, model, prior, joint), *notes),
         effects=_effects(data, joint, names),
         judges=_judges(data, joint if reliability else None),
     )
+
+
+def _rank_ranges(
+    table: pd.DataFrame, data: Comparisons, spread: np.ndarray | None
+) -> tuple[dict[str, pd.Series], list[str]]:
+    """Bound the ranks in each query, with votes taken as independent.
+
+    Args:
+        table: Votes.
+        data: Counts of these votes.
+        spread: Prior standard deviation of the strengths of each group; None if
+            strengths depend on parameters that queries share.
+    """
+    keys, n = _keys(data), len(data.items)
+    queries = data.items.groupby(keys)
+    none = rank_columns(None, np.zeros(n))
+    lacking = "ranges of ranks and tiers are empty: "
+    if spread is None:
+        return none, [
+            f"{lacking}strengths depend on effects that queries share; by all has them"
+        ]
+    if queries.ngroups > _RANKED:
+        return none, [
+            f"{lacking}they are computed for {_RANKED} queries at most, or by all"
+        ]
+    columns, few = [], 0
+    rows = table[table["other_doc_id"].notna()]
+    rows = rows.assign(**{key: rows[key].fillna("") for key in keys}).groupby(keys)
+    for key, items in queries:
+        votes, different = compared_votes(rows.get_group(key)), None
+        places = items.index.to_numpy()
+        linked = data.linked[places]
+        found = fit_strengths(votes, float(spread[data.group[places[0]]]))
+        if len(votes.won) >= CLUSTERS:
+            errors = found.strength, found.covariance, linked, len(votes.won) - 1
+            different = told_apart(*errors)
+        few += different is None
+        of_query = rank_columns(different, found.strength)
+        columns.append(pd.DataFrame(of_query).set_axis(items.index))
+    together = pd.concat(columns)
+    ranges = {str(name): column for name, column in together.items()}
+    if not few:
+        return ranges, []
+    of = f"for {few} of {counted(len(columns), 'query')}, " if len(columns) > 1 else ""
+    return ranges, [f"{of}{lacking}errors need {CLUSTERS} votes on a query"]
 
 
 def _check(
@@ -230,6 +282,7 @@ def _documents(
     strength: np.ndarray,
     error: np.ndarray,
     model: str,
+    ranks: Mapping[str, pd.Series],
 ) -> pd.DataFrame:
     table, keys, n = data.items, _keys(data), len(data.items)
     votes = (data.won + data.lost + data.tied) / data.unit
@@ -239,6 +292,7 @@ def _documents(
         table = table.assign(strength=strength)
     table["rank"] = table.groupby(keys)["strength"].rank("min", ascending=False)
     table["rank"] = table["rank"].astype(np.int64)
+    table = table.assign(**ranks)
     table["votes"] = sum(np.bincount(i, votes, n) for i in (data.first, data.second))
     for name, number in (("linked", data.linked), ("both_ways", data.both_ways)):
         component = table.assign(number=number).groupby(keys)["number"]

@@ -35,6 +35,8 @@ def test_strengths_are_printed_and_written(pgcjax, here):
         "in 1 of 2 sets of documents, wins do not link all both ways: distances "
         "between different ones (both_ways) come from the prior, whose standard "
         "deviation is 2.5",
+        "for 2 of 2 queries, ranges of ranks and tiers are empty: errors need 20 votes "
+        "on a query",
     ]
     written = pd.read_csv("strengths.csv", comment="#")
     pd.testing.assert_frame_equal(

@@ -36,18 +36,34 @@ def test_strengths_are_those_of_the_twin_and_of_fit():
 
 
 def test_a_fit_has_the_ranks_of_standings():
-    """Ranges, tiers and what they need."""
+    """Over all queries, and of one query: ranges, tiers and what they need."""
     table, _ = made_up(spread=2.0)
     ranks = ["rank_low", "rank_high", "tier"]
     one = table.assign(query_id="q")
-    for votes in (table, one):
+    cases = [(table, {"by": "all"}), (one, {"prior": 2.5}), (one, {"by": "all"})]
+    for votes, options in cases:
         board = pgcjax.judgments.standings(votes).table.set_index("doc_id")
-        fit = pgcjax.judgments.fit(votes, by="all").table.set_index("doc_id")
+        fit = pgcjax.judgments.fit(votes, **options).table.set_index("doc_id")
         assert board["tier"].max() > 1
         pd.testing.assert_frame_equal(board[ranks], fit.loc[board.index, ranks])
-    few = pgcjax.judgments.fit(table[:100], by="all")
-    assert "need 20 queries, or as many votes on a" in few.notes[-1]
-    assert few.table["tier"].isna().all()
+    apart = pd.concat([one, one.assign(query_id="p", preference=-one["preference"])])
+    tiers = pgcjax.judgments.fit(apart).table.groupby("query_id")["tier"].max()
+    assert (tiers > 1).all()
+    lack = [(one[:19], {}, "errors need 20 votes on a query")]
+    lack += [(pd.concat([one[:9], apart[-800:]]), {}, "for 1 of 2 queries, ranges")]
+    lack += [(table, {}, "for 50 queries at most, or by all")]
+    swayed = one.assign(first=one["doc_id"])
+    lack += [
+        (
+            swayed,
+            {"remove": ["first"]},
+            "strengths depend on effects that queries share",
+        )
+    ]
+    lack += [(table[:100], {"by": "all"}, "need 20 queries, or as many votes on a")]
+    for votes, options, note in lack:
+        fit = pgcjax.judgments.fit(votes, **options)
+        assert note in fit.notes[-1] and fit.table["tier"].isna().any()
 
 
 def test_errors_are_of_queries_whose_votes_hang_together():
