@@ -379,3 +379,9 @@ def _notes(
     yield from _unknown(data.sways)
     if model == "davidson" and not data.tied.any():
         yield "no judgment is a tie: the probability of ties comes from the prior"
+    queries, documents = (sets[name].nunique() for name in ("query_id", "doc_id"))
+    if len(keys) == 1 and queries > 2 and queries * documents < 2 * len(sets):
+        yield (
+            f"most queries have the same {documents} documents: --by all (by='all') "
+            "fits one strength of each, over all queries"
+        )

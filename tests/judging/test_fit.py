@@ -274,6 +274,18 @@ def test_documents_that_wins_link_are_numbered_over_all_queries():
     assert one["both_ways"].to_dict() == {"a": 1, "b": 1, "c": 2, "x": 3, "y": 3}
 
 
+def test_systems_that_all_queries_share_are_fitted_over_all():
+    rows = [(q, "a", "b", 1.0) for q in "uvw"] + [("u", "b", "a", 1.0)]
+    columns = ["query_id", "doc_id", "other_doc_id", "preference"]
+    votes = pd.DataFrame(rows, columns=columns)
+    says = "most queries have the same 2 documents: --by all"
+    assert any(n.startswith(says) for n in pgcjax.judgments.fit(votes, prior=2.5).notes)
+    apart = votes.assign(doc_id=votes["query_id"] + votes["doc_id"])
+    apart["other_doc_id"] = apart["query_id"] + apart["other_doc_id"]
+    notes = pgcjax.judgments.fit(apart, prior=2.5).notes
+    assert not any(note.startswith("most queries") for note in notes)
+
+
 def test_what_cannot_be_compared_is_said():
     names = ["query_id", "doc_id", "other_doc_id", "preference"]
     rows = [("q", "a", "b", 1), ("q", "b", "c", 1), ("q", "c", "b", 1)]
