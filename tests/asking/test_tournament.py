@@ -87,6 +87,7 @@ def test_answers_that_do_not_count(tmp_path):
     assert (added.counted, added.before) == (7, 0)
     again = pgcjax.ask.Tournament(tournament.folder)
     assert [r["why"] for r in again.state.asides] == added.aside["why"].tolist()
+    assert again.state.cost == 0
     assert lines(again.state, "state") == [
         "1 query: 1 decided",
         "7 answers counted, 6 set aside, 0 missing in the open rounds",
