@@ -322,19 +322,19 @@ def gate(
     if new is None:
         raise click.UsageError("Missing option '--run', or judgments of two runs.")
     source_of = score_files(scores) if source is None else source
-    found = decide(source_of, new, against, measures=measures, **options)
-    for note in (*found.notes, found.why):
+    decision = decide(source_of, new, against, measures=measures, **options)
+    for note in (*decision.notes, decision.why):
         say(note)
     for path in output:
         if path in pages:
-            write(page_of(found, source), path)
+            write(page_of(decision, source), path)
         else:
             with written_beside(path) as beside:
-                text = as_json(found.table, found.metadata) + "\n"
+                text = as_json(decision.table, decision.metadata) + "\n"
                 beside.write_text(text, encoding="utf-8", newline="\n")
         say(f"wrote {path}")
-    print_findings(found.table, format_of(form), found.metadata)
-    context.exit(_EXITS[found.outcome])
+    print_findings(decision.table, format_of(form), decision.metadata)
+    context.exit(_EXITS[decision.outcome])
 
 
 def _evaluated(
@@ -398,5 +398,5 @@ def power(scores: str, output: Output, **options: Any) -> None:
     """
     from pgcjax.stats.power import power as computed
 
-    found = computed(scores, **options)
-    output.give(found.table, found.metadata, found.notes)
+    needed = computed(scores, **options)
+    output.give(needed.table, needed.metadata, needed.notes)

@@ -288,6 +288,6 @@ def circular(
 
     with ProgressDisplay() as progress:
         settings["progress"] = progress.update
-        found = lifts(judge_scores, people_scores, judge_runs, **settings)
-    table = found.table if show == "lifts" else found.runs
-    output.give(table, found.metadata, found.notes)
+        finding = lifts(judge_scores, people_scores, judge_runs, **settings)
+    table = finding.table if show == "lifts" else finding.runs
+    output.give(table, finding.metadata, finding.notes)

@@ -237,11 +237,11 @@ class ChangedScores:
         self.work += len(sets) * self.query.size**2
         while len(self.extremes) <= sets.shape[1]:
             self.extremes.append(self.extremes[-1])
-        found = [(float(d[i]), sets[i]) for i in (d.argmin(), d.argmax())]
+        ends = [(float(d[i]), sets[i]) for i in (d.argmin(), d.argmax())]
         for i in range(sets.shape[1], len(self.extremes)):
             low, high = self.extremes[i]
-            low = min(low, found[0], key=itemgetter(0))
-            self.extremes[i] = low, max(high, found[1], key=itemgetter(0))
+            low = min(low, ends[0], key=itemgetter(0))
+            self.extremes[i] = low, max(high, ends[1], key=itemgetter(0))
         return d
 
     @cached_property

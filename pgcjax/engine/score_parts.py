@@ -123,8 +123,8 @@ def laid_out(member: Member, lists: Lists) -> Rankings:
         place = np.full_like(run, query), run, count
         columns.append((*place, code[rows], rows - start[of_row]))
     by, run, count, code, rank = map(np.concatenate, zip(*columns, strict=True))
-    found = by, run, count, code, rank, judged.every_code
-    ranks = JudgedRanks(names, {*docs}, lengths, *found)
+    documents = by, run, count, code, rank, judged.every_code
+    ranks = JudgedRanks(names, {*docs}, lengths, *documents)
     return Rankings(judged, [ranks])
 
 

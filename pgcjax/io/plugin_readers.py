@@ -323,8 +323,8 @@ def by_content(path: Path, kind: str) -> Named | None:
     claiming = _claiming(content)
     of_kind = [reader for reader in claiming if reader.kind == kind]
     if claiming and not of_kind:
-        tool, found = claiming[0].name, claiming[0].kind
-        content.refuse(f"is a file of {tool}, expected {kind}", f"It holds {found}.")
+        tool, claimed = claiming[0].name, claiming[0].kind
+        content.refuse(f"is a file of {tool}, expected {kind}", f"It holds {claimed}.")
     if len(of_kind) > 1:
         names = [reader.name for reader in of_kind]
         content.refuse(

@@ -227,12 +227,12 @@ def intervals(frame: pd.DataFrame) -> list[Interval]:
     pairs = [(low, low[:-3] + "high") for low in lows if low[:-3] + "high" in frame]
     ends = {end for pair in pairs for end in pair}
     floats = [str(n) for n in frame if frame[n].dtype.kind == "f" and n not in ends]
-    found = []
+    columns = []
     for low, high in pairs:
         named = low[:-4] if low[:-4] in frame else None
         value = named if low != "low" else next(iter(floats), None)
-        found.append(Interval(value, low, high))
-    return found
+        columns.append(Interval(value, low, high))
+    return columns
 
 
 def html(frame: pd.DataFrame, notes: Sequence[str]) -> str:

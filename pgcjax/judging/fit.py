@@ -175,12 +175,17 @@ def _rank_ranges(
         votes, different = compared_votes(rows.get_group(key)), None
         places = items.index.to_numpy()
         linked = data.linked[places]
-        found = fit_strengths(votes, float(spread[data.group[places[0]]]))
+        fit_of_query = fit_strengths(votes, float(spread[data.group[places[0]]]))
         if len(votes.won) >= CLUSTERS:
-            errors = found.strength, found.covariance, linked, len(votes.won) - 1
+            errors = (
+                fit_of_query.strength,
+                fit_of_query.covariance,
+                linked,
+                len(votes.won) - 1,
+            )
             different = told_apart(*errors)
         few += different is None
-        of_query = rank_columns(different, found.strength)
+        of_query = rank_columns(different, fit_of_query.strength)
         columns.append(pd.DataFrame(of_query).set_axis(items.index))
     together = pd.concat(columns)
     ranges = {str(name): column for name, column in together.items()}

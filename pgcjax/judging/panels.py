@@ -102,7 +102,7 @@ def panel(
     count = np.bincount(votes.judge, votes.weight, votes.judges)
     value = value / max((count @ value) / count.sum(), 1e-12)
     sides = np.sign(np.round(probability - 0.5, 9))
-    found = pairs.assign(preference=sides, probability=probability)
+    judgments = pairs.assign(preference=sides, probability=probability)
     rows = {"judge": names, "votes": count, "reliability": right, "weight": value}
     if discrimination is not None:
         rows["discrimination"] = discrimination
@@ -112,7 +112,7 @@ def panel(
         pd.DataFrame(rows).sort_values("weight", ascending=False, ignore_index=True),
         {"method": method, "judges": judges and [*judges]},
         (note + counted(len(pairs), "pair"),),
-        judgments=found,
+        judgments=judgments,
         weighted=weighted[weighted["weight"] > 0].reset_index(drop=True),
     )
 

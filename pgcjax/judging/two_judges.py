@@ -284,8 +284,12 @@ def _differences(
         _Side(*(t.assign(block=_clusters(t[UNORDERED], among) % _BLOCKS) for t in side))
         for side in sides
     ]
-    found = {k: [of(side) for side in sides] for k, (of, *_) in _DIFFERENCES.items()}
-    asked = [k for k, f in found.items() if not np.isnan([x.estimate for x in f]).any()]
+    statistics = {
+        k: [of(side) for side in sides] for k, (of, *_) in _DIFFERENCES.items()
+    }
+    asked = [
+        k for k, f in statistics.items() if not np.isnan([x.estimate for x in f]).any()
+    ]
     blocks = sorted({*sides[0].votes["block"], *sides[1].votes["block"]})
     left: dict[str, list[float]] = {name: [] for name in asked}
     for done, block in enumerate(blocks if asked else [], 1):
@@ -295,7 +299,10 @@ def _differences(
             left[name].append(_contrast(name, [of(side) for side in rest]))
         if progress:
             progress("comparing judges", done, len(blocks))
-    return [_difference(name, found[name], left.get(name), names) for name in found]
+    return [
+        _difference(name, statistics[name], left.get(name), names)
+        for name in statistics
+    ]
 
 
 def _contrast(name: str, found: list[Finding]) -> float:

@@ -185,8 +185,8 @@ def _flips(table: pd.DataFrame) -> list[Section]:
 
 def _audit(table: pd.DataFrame, progress: Progress | None) -> list[Section]:
     """Show the audit of the judges: the probes that have a result."""
-    found = audit(table, progress=progress)
-    rows = found.table[found.table["estimate"].notna()]
+    findings = audit(table, progress=progress)
+    rows = findings.table[findings.table["estimate"].notna()]
     if rows.empty:
         return []
     columns = ["judge", "probe", "of", "estimate", "low", "high", "count", "verdict"]
@@ -199,16 +199,16 @@ def _audit(table: pd.DataFrame, progress: Progress | None) -> list[Section]:
         )
         if len(part)
     ]
-    return [Section("Audit of the judges", [*parts, *found.notes])]
+    return [Section("Audit of the judges", [*parts, *findings.notes])]
 
 
 def two_judges(found: JudgeComparison, title: str | None = None) -> Page:
     """Make a page about two judges: agreement, bias, and differing votes."""
     a, b = found.judges
-    known = found.table[found.table["estimate"].notna()]
+    estimated = found.table[found.table["estimate"].notna()]
     absent = found.table[found.table["estimate"].isna()]
     numbers = table_of(
-        known.rename(columns={"a": a, "b": b}),
+        estimated.rename(columns={"a": a, "b": b}),
         "Estimates with 95 % intervals; for first and longer, odds and their ratio",
     )
     why_not = [f"{row.statistic} is {row.verdict}" for row in absent.itertuples()]

@@ -115,12 +115,12 @@ def _by_queries(
     ids, queries = [f"{i}" for i in range(len(rows))], len(rows[0])
     matrix = Matrix(ids, [f"{i}" for i in range(queries)], np.stack(rows))
     settings = settings | {"alpha": 2 * settings["alpha"], "progress": progress}
-    found = compare(matrix, baselines=ids[-1], **settings).table
-    found = found.rename(columns={"difference": "lift"})
+    lifts = compare(matrix, baselines=ids[-1], **settings).table
+    lifts = lifts.rename(columns={"difference": "lift"})
     # One-sided: a judge that lowers its runs is no evidence of a lift.
-    half = found["p_adjusted"] / 2
-    found["p_queries"] = half.where(found["lift"] > 0, 1 - half)
-    return found[["lift", "low", "high", "p_queries"]]
+    half = lifts["p_adjusted"] / 2
+    lifts["p_queries"] = half.where(lifts["lift"] > 0, 1 - half)
+    return lifts[["lift", "low", "high", "p_queries"]]
 
 
 def _aligned(

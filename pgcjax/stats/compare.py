@@ -216,18 +216,26 @@ def _tested(
     low, high = intervals.student(means, spread, queries, alpha)
     of_runs = {"mean": means, "low": low, "high": high}
     of_pairs |= {"effect_size": effect, "identical": same}
-    found = _Differences(made, of_pairs, of_runs)
-    return _repeated(matrix, pairs, repeats, found, alpha) if repeats else found
+    differences = _Differences(made, of_pairs, of_runs)
+    return (
+        _repeated(matrix, pairs, repeats, differences, alpha)
+        if repeats
+        else differences
+    )
 
 
 def _repeated(
-    matrix: Matrix, pairs: RunPairs, repeats: Repeats, found: _Differences, alpha: float
+    matrix: Matrix,
+    pairs: RunPairs,
+    repeats: Repeats,
+    differences: _Differences,
+    alpha: float,
 ) -> _Differences:
     """Test differences of systems again, with their repeats as a sample, too."""
-    of_pairs, of_runs = found[1:3]
+    of_pairs, of_runs = differences[1:3]
     (systems, queries), mean = matrix.values.shape, of_pairs["difference"]
     p, error, freedom = repeats.test(matrix.values, pairs)
-    made = procedures.decision(p, "t", found.made.correction, alpha)
+    made = procedures.decision(p, "t", differences.made.correction, alpha)
     half = stats.t.isf(float(made.level) / 2, freedom) * error
     of_pairs |= {"low": mean - half, "high": mean + half}
     spread = matrix.values.std(1, ddof=1)

@@ -132,11 +132,11 @@ def _search(
     """Find the fewest queries with which a test detects a difference."""
     low, high, n = _FEWEST - 1, MOST + 1, max(queries, _FEWEST)
     for _ in range(_STEPS):
-        found = least(n)
-        low, high = (low, n) if found <= difference else (n, high)
+        difference_of_n = least(n)
+        low, high = (low, n) if difference_of_n <= difference else (n, high)
         if high - low <= 1 or low >= MOST:
             break
-        n = round(n * (found / difference) ** 2) - (n == high)
+        n = round(n * (difference_of_n / difference) ** 2) - (n == high)
         n = min(max(n, low + 1), high - 1)
     return high if high <= MOST else None
 
