@@ -53,10 +53,13 @@ class Batch(ABC):
         members: Measures.
         docs: Documents of a run on which scores depend, for each query that has scores,
             queries ascending.
+        most_runs: Largest number of runs of a kept chunk, if few runs take long; or
+            None.
     """
 
     members: Sequence[Member]
     docs: Mapping[str, np.ndarray]
+    most_runs: int | None = None
 
     @abstractmethod
     def score(

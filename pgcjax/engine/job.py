@@ -1,9 +1,10 @@
 """A job in chunks of runs: read, look up, compute; bounded in memory, resumable."""
 
 import logging
+import math
 import os
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -117,7 +118,7 @@ def run(
 
     with closing(_read(runs, request, done, sample, progress)) as units:
         parts = merged(units, plan.settings.rows)
-        parts = _chunks(parts, limits, checkpoint, done)
+        parts = _chunks(parts, limits, checkpoint, batches, done)
         chunks += _in_thread(finish, parts)
     if sample and done:
         _sample_kept(runs.first(done), request, sample)
@@ -198,6 +199,7 @@ def _chunks(
     parts: Iterable[tuple[JudgedRanks, int]],
     limits: plan.MemoryLimits,
     checkpoint: Checkpoint | None,
+    batches: Sequence[Batch],
     first: int,
 ) -> Iterator[tuple[list[JudgedRanks], int, int]]:
     """Gather ranks until they take enough bytes or, if they are kept, some time.
@@ -208,11 +210,14 @@ def _chunks(
     """
     ranks: list[JudgedRanks] = []
     end, began = first, time.monotonic()
+    largest = [batch.most_runs for batch in batches if checkpoint and batch.most_runs]
+    most_runs = min(largest, default=math.inf)
     for part, count in parts:
         ranks.append(part)
         end += count
         late = checkpoint and time.monotonic() - began > plan.settings.seconds
         runs = sum(len(f.run_ids) for f in ranks)
+        late = late or runs >= most_runs
         most = limits.enough if runs >= plan.settings.runs else limits.found
         if late or sum(f.nbytes for f in ranks) > most:
             yield ranks, first, end

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Float64
 
+from pgcjax.engine import plan
 from pgcjax.engine.batch import Batch, BatchSetting, Member
 from pgcjax.engine.peel_batch import PeelGraphs, PeelTiles
 from pgcjax.engine.tied_orders import Known, drawn, first_rung, still_known
@@ -104,6 +105,9 @@ class TieBatch(Batch):
         self.docs, self._budget = self._tensors.docs, setting.budget
         graphs = self._tensors.graphs
         self._graphs = PeelGraphs(graphs, keep=setting.keep, budget=setting.budget)
+        squares = sum(len(graph) ** 2 for graph in graphs.values())
+        seconds = plan.PER_WORD * squares * self._tensors.n  # of a run
+        self.most_runs = max(16, int(plan.settings.seconds / max(seconds, 1e-9)))
         self._groups = [*_groups(graphs, setting.budget)]
         self.cyclic = [column for columns, _ in self._groups for column in columns]
         self._drawn: set[tuple[str, str]] = set()

@@ -197,6 +197,9 @@ class VariantBatch(Batch):
         self.graphs, self.variants, self._stage = graphs, variants, stage
         self.members, self.docs = [graphs.member], graphs.member.tensors.docs
         self._room = 0
+        words = [padded_size(len(docs)) ** 2 for docs in self.docs.values()]
+        seconds = plan.PER_WORD * sum(words) * len(variants.names)  # of a run
+        self.most_runs = max(16, int(plan.settings.seconds / max(seconds, 1e-9)))
 
     def blocks(
         self, rankings: "Rankings", progress: Progress | None = None
