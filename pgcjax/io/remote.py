@@ -2,9 +2,9 @@
 
 fsspec reaches them with its library for the scheme, and finds credentials as the tools
 of that store do. Files are not copied to this machine before reading: bytes are fetched
-when they are needed, and only the needed parts of packed runs. A `RemoteFile` is a path
-with `open`, `stat` and `is_file`, so readers treat it like a local one; errors of
-libraries become a `DataError` of one line.
+when they are needed, in growing blocks while a file is read on, and only the needed
+parts of packed runs. A `RemoteFile` is a path with `open`, `stat` and `is_file`, so
+readers treat it like a local one; errors of libraries become a `DataError` of one line.
 """
 
 import errno
@@ -40,8 +40,8 @@ _KINDS = (FileNotFoundError, PermissionError)
 _ABSENT = "no such file or folder"
 _AT_ONCE = 16  # requests, because stores answer slowly
 _MEND = "Check the address, the network and your credentials."
-_PIECE = 2**20  # bytes that are requested at once
-_BLOCKS = {"block_size": _PIECE, "cache_options": {"maxblocks": 64}}
+_LEAST, _MOST = 2**16, 2**23  # bytes that are requested at once
+_BLOCKS = {"block_size": 2**20, "cache_options": {"maxblocks": 64}}
 
 
 def is_remote(source: Any) -> bool:
@@ -119,7 +119,7 @@ class RemoteFile(_Path):
         Raises:
             DataError: the file cannot be reached, now or while it is read.
         """
-        return io.BufferedReader(_Stream(self, jumping), 1 if jumping else _PIECE)
+        return io.BufferedReader(_Stream(self, jumping), 1 if jumping else _LEAST)
 
 
 def size_on_disk(path: Path) -> int:
@@ -138,7 +138,7 @@ def arrow_file(path: Path) -> Any:
 
 
 class _Stream(io.RawIOBase):
-    """Bytes of a remote file; errors of its library become a `DataError`."""
+    """Bytes of a remote file, fetched in blocks that grow while it is read on."""
 
     def __init__(self, file: RemoteFile, jumping: bool):
         caching: dict[str, Any] = {"cache_type": "none"}
@@ -146,7 +146,8 @@ class _Stream(io.RawIOBase):
             caching = {"cache_type": "blockcache", **_BLOCKS}
         elif scheme_of(file.url) in WEB:
             caching = {"block_size": 0}  # some servers cannot send parts
-        self._jumping = jumping
+        self._jumping, self._next = jumping, 0 if jumping else _LEAST
+        self._held = memoryview(b"")
         with _asked(file.url):
             self._file = file.fs.open(file.path, "rb", **caching)
         self._url = file.url
@@ -158,19 +159,27 @@ class _Stream(io.RawIOBase):
         return self._jumping
 
     def readinto(self, buffer: Any) -> int:
-        with _asked(self._url):
-            data = self._file.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+        if not self._held:
+            with _asked(self._url):
+                data = self._file.read(max(len(buffer), self._next))
+            self._held = memoryview(data)
+            self._next = min(2 * self._next, _MOST)
+        count = min(len(buffer), len(self._held))
+        buffer[:count] = self._held[:count]
+        self._held = self._held[count:]
+        return count
 
     def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
         if not self._jumping:
             raise io.UnsupportedOperation("seek")
+        if whence == os.SEEK_CUR:
+            place -= len(self._held)
+        self._held = memoryview(b"")
         with _asked(self._url):
             return self._file.seek(place, whence)
 
     def tell(self) -> int:
-        return self._file.tell()
+        return self._file.tell() - len(self._held)
 
     def close(self) -> None:
         if not self.closed:
@@ -344,7 +353,7 @@ def sent(url: str) -> Iterator[Path]:
         try:
             with _failing(url), fs.transaction, beside.open("rb") as file:
                 with fs.open(path, "wb") as target:
-                    shutil.copyfileobj(file, target)
+                    shutil.copyfileobj(file, target, _MOST)
         except OSError as error:
             raise unwritable(url, error) from None
 
