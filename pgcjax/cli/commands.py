@@ -41,7 +41,7 @@ HELP: dict[str, Any] = {
 }
 
 
-class _Program(click.Group):
+class _LazyVerbs(click.Group):
     """All verbs, of which only the called one is imported."""
 
     command_class = Verb
@@ -88,7 +88,7 @@ class _Program(click.Group):
 
 
 @click.group(
-    cls=_Program,
+    cls=_LazyVerbs,
     context_settings=HELP,
     epilog=(
         "Exit status: 0 success, 1 a defect of pgcjax, 2 wrong use or data, 3 out of "

@@ -58,7 +58,7 @@ class _Images(NamedTuple):
     first: Int32[np.ndarray, "queries runs n"]
 
 
-class _Judged(NamedTuple):
+class _MajorityPairs(NamedTuple):
     """Majority votes on pairs of images: see `tensors.grids.Pairs`."""
 
     wins: Bool[np.ndarray, "queries n n"]
@@ -66,7 +66,7 @@ class _Judged(NamedTuple):
     where: Bool[np.ndarray, "queries n"]
 
 
-class _Cells(NamedTuple):
+class _ImagePlaces(NamedTuple):
     """Places of the images of a pair, and the images of other systems."""
 
     first: Int32[np.ndarray, "queries runs n"]
@@ -203,17 +203,19 @@ class PairTiles(GridTiles):
         """Stack the majority votes."""
         pairs = [self._pairs[i] for i in queries]
         square = len(pairs), size.size, size.size
-        judged = _Judged(
+        judged = _MajorityPairs(
             stack([p.wins for p in pairs], square, 0),
             stack([p.judged for p in pairs], square, 0),
             _stacked((np.ones(len(p.doc_ids), bool) for p in pairs), size, 0),
         )
         return [PackedQueries(size, queries, judged)]
 
-    def pack_runs(self, queries: Sequence[int], runs: slice, size: Form) -> _Cells:
+    def pack_runs(
+        self, queries: Sequence[int], runs: slice, size: Form
+    ) -> _ImagePlaces:
         """Cells of the images of each grid, and what other systems show."""
         read, systems = [self._read[i] for i in queries], self._systems[runs]
-        return _Cells(
+        return _ImagePlaces(
             self.first(queries, runs, size),
             _stacked((p.row[systems] for p in read), size, 0),
             _stacked((p.column[systems] for p in read), size, 0),

@@ -151,7 +151,7 @@ def _ranked_pairs(
     )
 
 
-class _Pairs(NamedTuple):
+class _OpenPairs(NamedTuple):
     """Pairs of documents of a query that may be judged next.
 
     Attributes:
@@ -213,7 +213,7 @@ def _effects(
 
 def _moved(
     query: str,
-    pairs: _Pairs,
+    pairs: _OpenPairs,
     change: Float64[np.ndarray, "votes runs"],
     compared: Int[np.ndarray, "2 comparisons"],
 ) -> pd.DataFrame:
@@ -230,7 +230,7 @@ def _moved(
     return pd.DataFrame(dict(zip(_COLUMNS, columns, strict=True)))
 
 
-def _pairs(graph: Graph, retrieved: Retrieved, documents: int) -> _Pairs:
+def _pairs(graph: Graph, retrieved: Retrieved, documents: int) -> _OpenPairs:
     """Pair the documents of a query that runs rank highest."""
     n = len(graph)
     high = np.bincount(retrieved.vertex, 1 / (1 + retrieved.rank), minlength=n)
@@ -240,4 +240,4 @@ def _pairs(graph: Graph, retrieved: Retrieved, documents: int) -> _Pairs:
     np.add.at(votes, (graph.wins[:, 0], graph.wins[:, 1]), graph.wins[:, 2])
     both = np.stack([votes[first, second], votes[second, first]], 1)
     both = both if graph.unit == 1 else both / graph.unit
-    return _Pairs(graph.doc_ids[first], graph.doc_ids[second], both)
+    return _OpenPairs(graph.doc_ids[first], graph.doc_ids[second], both)

@@ -105,12 +105,11 @@ class JudgedDocuments:
         end = _end(key, len(count))
         # Most documents are not judged, and no judged one has such an end.
         row = np.flatnonzero(count.take(end) > 0)
-        at, key, left = first[end[row]], key[row], count[end[row]]
+        at, key, width = first[end[row]], key[row], count[end[row]]
         match = np.full(len(row), -1)
-        for nth in range(int(left.max(initial=0))):
-            near = np.flatnonzero(
-                (nth < left) & (keys.take(at + nth, mode="clip") == key)
-            )
+        for nth in range(int(width.max(initial=0))):
+            same_key = keys.take(at + nth, mode="clip") == key
+            near = np.flatnonzero((nth < width) & same_key)
             # Keys only find candidates to compare.
             place, same = row[near], at[near] + nth
             equal = (doc_id[place] == table["doc_id"][same]).to_numpy()

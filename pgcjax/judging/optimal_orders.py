@@ -239,7 +239,7 @@ def optimal_orders(
     arc sets, 1964.
     """
     net = net_wins(counts)
-    search = _Search(net, heaviest_cycles(net), states, seconds)
+    search = _OrderSearch(net, heaviest_cycles(net), states, seconds)
     if (levels := search.levels()) is None:
         return None
     in_conflict = int(np.minimum(counts, counts.T).sum()) // 2
@@ -250,7 +250,7 @@ def optimal_orders(
 
 
 @dataclass(frozen=True)
-class _Level:
+class _SetsOfSize:
     """Sets of one size.
 
     Attributes:
@@ -264,7 +264,7 @@ class _Level:
     steps: tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-class _Search:
+class _OrderSearch:
     def __init__(self, net: np.ndarray, cycles: Cycles, states: int, seconds: float):
         self.net = net.astype(np.float64)
         self.kinds = _kinds(net)
@@ -279,7 +279,7 @@ class _Search:
         self.room = states
         self.end = time.monotonic() + seconds if seconds else np.inf
 
-    def levels(self) -> list[_Level] | None:
+    def levels(self) -> list[_SetsOfSize] | None:
         """Search with the least cost that may suffice, then with the next.
 
         Returns:
@@ -289,7 +289,7 @@ class _Search:
         every = np.ones((1, len(self.net)), bool)
         while True:
             least_over = np.inf
-            levels = [_Level(every, np.zeros(1), (none, none, np.zeros(0)))]
+            levels = [_SetsOfSize(every, np.zeros(1), (none, none, np.zeros(0)))]
             for _ in self.net:
                 level, over = self._next(levels[-1], most)
                 least_over = min(least_over, over)
@@ -303,7 +303,9 @@ class _Search:
                 return levels
             most = max(most + 1, np.ceil(least_over - NEAR))
 
-    def _next(self, level: _Level, most: float) -> tuple[_Level | None, float]:
+    def _next(
+        self, level: _SetsOfSize, most: float
+    ) -> tuple[_SetsOfSize | None, float]:
         """Add a document to each set; also give the least cost that was too much."""
         left = level.left.astype(np.float64)
         cost = level.cost[:, None] + left @ self.net  # what is left and preferred
@@ -323,7 +325,7 @@ class _Search:
         target, cost = target.reshape(-1), cost[source, added]
         least = np.full(len(first), np.inf)
         np.minimum.at(least, target, cost)
-        return _Level(after[first], least, (source, target, cost)), over
+        return _SetsOfSize(after[first], least, (source, target, cost)), over
 
 
 def _kinds(net: np.ndarray) -> np.ndarray:
@@ -333,7 +335,7 @@ def _kinds(net: np.ndarray) -> np.ndarray:
     return first[kind.reshape(-1)]
 
 
-def _on_optimal_ways(levels: list[_Level]) -> tuple[np.ndarray, np.ndarray]:
+def _on_optimal_ways(levels: list[_SetsOfSize]) -> tuple[np.ndarray, np.ndarray]:
     """Keep the sets and steps of orders that contradict the fewest judgments."""
     wanted, kept = np.ones(1, bool), []
     for before, level in zip(levels[-2::-1], levels[:0:-1], strict=True):

@@ -48,7 +48,7 @@ class Panel(Result):
     weighted: pd.DataFrame
 
 
-class _Answers(NamedTuple):
+class _PanelVotes(NamedTuple):
     """Votes by pair; the options are the first document, a tie, the second document."""
 
     pair: Int[np.ndarray, " votes"]
@@ -117,7 +117,7 @@ def panel(
     )
 
 
-def _answers(table: pd.DataFrame) -> tuple[_Answers, list[str], pd.DataFrame]:
+def _answers(table: pd.DataFrame) -> tuple[_PanelVotes, list[str], pd.DataFrame]:
     """Number votes by pair and judge; list the judges and the pairs, ascending."""
     judge = table["judge"] if "judge" in table else pd.Series(None, table.index)
     codes, names = pd.factorize(judge, sort=True)
@@ -128,11 +128,11 @@ def _answers(table: pd.DataFrame) -> tuple[_Answers, list[str], pd.DataFrame]:
     pair, option = groups.ngroup().to_numpy(), 1 - votes["sign"].to_numpy(np.int64)
     pairs = groups.size().index.to_frame(index=False).set_axis(_PAIR, axis=1)
     sizes = len(pairs), len(names)
-    return _Answers(pair, codes, option, weights_of(table), *sizes), [*names], pairs
+    return _PanelVotes(pair, codes, option, weights_of(table), *sizes), [*names], pairs
 
 
 def _dawid_skene(
-    votes: _Answers,
+    votes: _PanelVotes,
 ) -> tuple[Float64[np.ndarray, "pairs 3"], Float64[np.ndarray, "judges 3 3"]]:
     """Estimate true answers of pairs, and each judge's chance of each answer by truth.
 
@@ -162,7 +162,7 @@ def _dawid_skene(
 
 
 def _bt_sigma(
-    votes: _Answers, pairs: pd.DataFrame
+    votes: _PanelVotes, pairs: pd.DataFrame
 ) -> tuple[Float64[np.ndarray, " pairs"], Float64[np.ndarray, " judges"]]:
     """Estimate P(first is better) of pairs, and discriminations of judges.
 

@@ -47,7 +47,7 @@ class Stop(NamedTuple):
     sources: Bool[Any, "*peels"]
 
 
-class _Choice(NamedTuple):
+class _NextVertex(NamedTuple):
     vertex: Array
     is_sink: Array
     tied: Array
@@ -90,7 +90,7 @@ def advance(
     keys = jnp.where(retrieved, ranks, ABSENT + order)
     choose = partial(_choose, keys, retrieved, mode)
 
-    def step(carry: tuple[PeelState, Array, _Choice]):
+    def step(carry: tuple[PeelState, Array, _NextVertex]):
         (degrees, alive, front, back), gain, choice = carry
         u, is_sink = choice.vertex, choice.is_sink
         place = jnp.maximum(ranks[u], jnp.where(is_sink, back, front))
@@ -109,7 +109,9 @@ def advance(
     return Stop(left, gain, end.tied, end.sources)
 
 
-def _choose(keys: Array, retrieved: Array, mode: Array, state: PeelState) -> _Choice:
+def _choose(
+    keys: Array, retrieved: Array, mode: Array, state: PeelState
+) -> _NextVertex:
     """Choose the vertex that is removed next, and find whether ties decide it."""
     alive = state.alive
     out, into = state.degrees >> 32, state.degrees & _LAST
@@ -122,7 +124,7 @@ def _choose(keys: Array, retrieved: Array, mode: Array, state: PeelState) -> _Ch
     several = jnp.sum(first_of, dtype=jnp.int32) > 1
     ties = ~is_sink & several & ~(first_of & retrieved).any() & (mode == EXPLORE)
     left = jnp.where(mode == CLOSE, is_source, (alive & retrieved).any())
-    return _Choice(
+    return _NextVertex(
         jnp.where(is_sink, last, first).astype(jnp.int32),
         is_sink,
         first_of & ties & left,

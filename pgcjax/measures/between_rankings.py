@@ -144,13 +144,13 @@ class RPP(BetweenRankings, _Weight):
         return twins.preference(partial(twins.rpp, weight=self.weight), a, b)
 
 
-class _Relevant(Measure):
-    """The first parameter of lexicographic measures."""
+class _WithRel(Measure):
+    """The parameter `rel`, the first of lexicographic measures."""
 
     rel: Rel = 1.0
 
 
-class Lexicographic(BetweenRankings, _Relevant):
+class Lexicographic(BetweenRankings, _WithRel):
     """A measure of the place that decides."""
 
     def prepare(self, judgments):

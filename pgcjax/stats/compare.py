@@ -174,7 +174,7 @@ def _pairs(matrix: Matrix, baselines: list[str]) -> RunPairs:
     return a, b
 
 
-class _Differences(NamedTuple):
+class _PairDifferences(NamedTuple):
     """Differences of pairs of runs, and the means of runs.
 
     Attributes:
@@ -200,7 +200,7 @@ def _tested(
     sampling: dict[str, Any],
     effort: dict[str, Any],
     repeats: Repeats | None,
-) -> _Differences:
+) -> _PairDifferences:
     """Test the differences of scores of all queries."""
     values = matrix.values
     made = procedures.decide(values, pairs, test, **sampling, **effort)
@@ -216,7 +216,7 @@ def _tested(
     low, high = intervals.student(means, spread, queries, alpha)
     of_runs = {"mean": means, "low": low, "high": high}
     of_pairs |= {"effect_size": effect, "identical": same}
-    differences = _Differences(made, of_pairs, of_runs)
+    differences = _PairDifferences(made, of_pairs, of_runs)
     return (
         _repeated(matrix, pairs, repeats, differences, alpha)
         if repeats
@@ -228,9 +228,9 @@ def _repeated(
     matrix: Matrix,
     pairs: RunPairs,
     repeats: Repeats,
-    differences: _Differences,
+    differences: _PairDifferences,
     alpha: float,
-) -> _Differences:
+) -> _PairDifferences:
     """Test differences of systems again, with their repeats as a sample, too."""
     of_pairs, of_runs = differences[1:3]
     (systems, queries), mean = matrix.values.shape, of_pairs["difference"]
@@ -246,7 +246,7 @@ def _repeated(
     single = [matrix.run_ids[i] for i in np.flatnonzero(repeats.count == 1)]
     notes = ["with one run, and so treated as deterministic: " + listed(single)]
     more = {}, columns | {"query_sd": spread}, None
-    return _Differences(made, of_pairs, of_runs, more, notes if single else ())
+    return _PairDifferences(made, of_pairs, of_runs, more, notes if single else ())
 
 
 def _rectified(
@@ -255,7 +255,7 @@ def _rectified(
     rectify: Any,
     missing: str,
     sampling: dict[str, Any],
-) -> _Differences:
+) -> _PairDifferences:
     """Test the differences of human scores, estimated with a model's scores."""
     procedures.check_decision(matrix.values.shape[1], len(pairs[0]), "t", **sampling)
     human, notes = of_both(read_human(rectify, matrix, missing), matrix, missing)
@@ -270,7 +270,7 @@ def _rectified(
     low, high = means.interval(alpha)
     of_runs = {"mean": means.mean, "low": low, "high": high}
     more = estimate.columns(alpha), means.columns(alpha), both
-    return _Differences(made, of_pairs, of_runs, more, notes)
+    return _PairDifferences(made, of_pairs, of_runs, more, notes)
 
 
 def _bounds(
@@ -316,7 +316,7 @@ def _bounds(
 def _comparison(
     matrix: Matrix,
     pairs: RunPairs,
-    differences: _Differences,
+    differences: _PairDifferences,
     settings: Mapping[str, Any],
 ) -> Comparison:
     """Lay out findings: a row for each pair, a row for each run, and notes."""
@@ -386,7 +386,7 @@ def _with_components(comparison: Comparison, components: pd.DataFrame) -> Compar
 
 def _ordered(
     values: Values,
-    differences: _Differences,
+    differences: _PairDifferences,
     different: groups.Different | None,
     settings: Mapping[str, Any],
 ) -> groups.Different | None:

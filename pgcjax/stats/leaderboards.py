@@ -20,7 +20,7 @@ from pgcjax.stats.orders import Drawing, RunOrder, checked_drawing, correlation_
 
 
 @dataclass(frozen=True)
-class _Leaderboard:
+class _ScoresByMeasure:
     """Scores by several measures.
 
     Attributes:
@@ -96,7 +96,7 @@ def correlate_leaderboards(
     return table
 
 
-def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _Leaderboard:
+def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _ScoresByMeasure:
     """Read the `chosen` measures of a leaderboard."""
     frame, origin = source, Origin(name)
     if isinstance(source, (str, os.PathLike)):
@@ -123,12 +123,12 @@ def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _Leaderboard:
             means[measure] = of_measure[first].sort_values("run_id")
         else:
             tables[measure] = of_measure[~average]
-    return _Leaderboard(name, tables | means, {*means})
+    return _ScoresByMeasure(name, tables | means, {*means})
 
 
 def _of_same_runs(
-    true: _Leaderboard, other: _Leaderboard, notes: list[str]
-) -> tuple[_Leaderboard, _Leaderboard]:
+    true: _ScoresByMeasure, other: _ScoresByMeasure, notes: list[str]
+) -> tuple[_ScoresByMeasure, _ScoresByMeasure]:
     """Drop runs that a measure of either leaderboard lacks, and add a note."""
     boards = true, other
     runs = [set(t["run_id"]) for board in boards for t in board.tables.values()]
@@ -147,8 +147,8 @@ def _of_same_runs(
 
 
 def _orders(
-    true: _Leaderboard,
-    other: _Leaderboard,
+    true: _ScoresByMeasure,
+    other: _ScoresByMeasure,
     missing: str,
     drawing: Drawing,
     notes: list[str],

@@ -87,7 +87,7 @@ def decode(
     Raises:
         DataError: cells have no domain, or two, or too many are unreadable.
     """
-    column = _Column(cells, docs, words, name, origin)
+    column = _AnswerColumn(cells, docs, words, name, origin)
     sign, is_id = column.one_domain()
     unread = np.isnan(sign)
     if OTHERS in words.meant:
@@ -98,7 +98,7 @@ def decode(
     return Answers(sign, is_id)
 
 
-class _Column:
+class _AnswerColumn:
     """A column of answers, compared with ids and words.
 
     Attributes:

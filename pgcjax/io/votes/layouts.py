@@ -8,7 +8,7 @@ a role.
 
 To add a layout, add an entry to `LAYOUTS`, new names of its columns to `NAMES` (or
 their words to a pattern), and a case to tests/io/vote_layouts.toml. A role that names
-the winner in a new form also needs a branch in `reader._Reader._sign`.
+the winner in a new form also needs a branch in `reader._VoteReader._sign`.
 """
 
 import re

@@ -86,14 +86,14 @@ def lay_out(
             f"--columns winner={layouts.tokens(roles.unread[0])[-1]} reads others "
             "(columns= in Python)"
         )
-    return _Reader(roles, origin, signed).rows()
+    return _VoteReader(roles, origin, signed).rows()
 
 
 def _tell(text: str) -> None:
     warnings.warn(text, DataWarning, stacklevel=6)
 
 
-class _Reader:
+class _VoteReader:
     """Reads the rows of one table, whose columns have roles."""
 
     def __init__(self, roles: Roles, origin: Origin, signed: bool):
