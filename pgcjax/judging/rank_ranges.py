@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float, Float64, Int, Int64
 
-_BLOCK = 500  # draws in a block: all pairs of 100 documents take 20 MB
+_BLOCK = 500  # draws in a block
 
 Different = Bool[np.ndarray, "runs runs"]
 Means = Float[np.ndarray, " runs"]
@@ -39,16 +39,29 @@ def told_apart(
     error = np.sqrt(np.where(apart | np.eye(n, dtype=bool), np.inf, square))
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0))
-    random, (i, j) = np.random.default_rng(seed), np.triu_indices(n, 1)
+    random = np.random.default_rng(seed)
     largest = []
     for done in range(0, draws, _BLOCK):
         size = min(_BLOCK, draws - done)
         drawn = random.standard_normal((size, n)) @ root.T
         drawn /= np.sqrt(random.chisquare(freedom, (size, 1)) / freedom)
-        t = np.abs(drawn[:, i] - drawn[:, j]) / error[i, j]
-        largest.append(t.max(1, initial=0.0))
+        largest.append(_largest(np.ascontiguousarray(drawn.T), error))
     most = np.quantile(np.concatenate(largest), level)
     return np.abs(strength[:, None] - strength) / error > most
+
+
+def _largest(
+    drawn: Float64[np.ndarray, "n draws"], error: Float64[np.ndarray, "n n"]
+) -> Float64[np.ndarray, " draws"]:
+    """Return the largest |t| of all pairs of each draw.
+
+    One document against all later ones at a time: all pairs at once leave the cache.
+    """
+    largest = np.zeros(drawn.shape[1])
+    for i in range(len(drawn) - 1):
+        t = np.abs(drawn[i + 1 :] - drawn[i]) / error[i, i + 1 :, None]
+        np.maximum(largest, t.max(0), out=largest)
+    return largest
 
 
 class RankRanges(NamedTuple):
