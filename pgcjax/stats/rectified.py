@@ -1,4 +1,4 @@
-"""Prediction-powered means: scores by a model on all queries, corrected by people's."""
+"""Prediction-powered means: model scores of all queries, corrected by human scores."""
 
 import math
 import warnings
@@ -16,15 +16,15 @@ from pgcjax.stats.matrix import Matrix, check_same_runs, read
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
 LEAST = 5
-"""Queries that people have to judge: of fewer, the interval is no narrower."""
+"""Least number of queries that people must judge; fewer narrow no interval."""
 
 SHUFFLES = 1999
-"""Random shares of the queries that those judged by people are compared with."""
+"""Number of random samples that are compared with the queries that people judged."""
 
 NOT_RANDOM = 0.01
-"""p below which the judged queries are said to be no random share."""
+"""p below which a warning says that the judged queries are no random sample."""
 
-_SHUFFLED = 256  # shares at once
+_SHUFFLED = 256  # random samples drawn at once
 
 _UNNAMED = "no column names the queries"
 
@@ -33,13 +33,16 @@ _UNNAMED = "no column names the queries"
 class Rectified:
     """Means of human scores, each estimated with the help of a model's scores.
 
+    Let y be the scores by people of n queries, f the model's scores of these queries, g
+    the model's scores of the N other queries, and m(x) the mean of x.
+
     Attributes:
-        mean: m(y) + λ (m(g) - m(f)): y are the scores by people, f the model's of the
-            same n queries, g the model's of the N others.
-        error: its standard error, √(λ² v / N + r / n): v is the variance of all f and
-            g, r that of y - λf, with n - 2 degrees of freedom, as λ is estimated, too.
-        power: λ, cov(y, f) / ((1 + n/N) v), not below 0 nor above 1.
-        human: Mean of y alone.
+        mean: Estimate m(y) + λ (m(g) - m(f)).
+        error: Standard error of the estimate, √(λ² v / N + r / n), where v is the
+            variance of all f and g, and r is the variance of y - λf with n - 2 degrees
+            of freedom, since λ is estimated, too.
+        power: λ = cov(y, f) / ((1 + n/N) v), clipped to [0, 1].
+        human: Mean of y.
         deviation: Standard deviation of y.
         model: Mean of all f and g.
         queries: Number n of queries judged by people.
@@ -59,14 +62,14 @@ class Rectified:
     noise: float
 
     def interval(self, alpha: float) -> tuple[OfPairs, OfPairs]:
-        """Return the ends of the interval of level 1 - alpha, by Student's t, n - 2."""
+        """Return both ends of the t interval of level 1 - alpha, n - 2 degrees."""
         half = self._quantile(alpha) * self.error
         return self.mean - half, self.mean + half
 
     def p_values(self) -> OfPairs:
         """Test, two-sided, whether the mean of the human scores is 0.
 
-        Without variance p is 0, or 1 if the mean is 0, too.
+        Without variance, p is 1 if the mean is 0, and otherwise 0.
         """
         mean = np.where(np.abs(self.mean) <= self.noise, 0.0, self.mean)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -81,26 +84,27 @@ class Rectified:
             )
 
     def columns(self, alpha: float) -> dict[str, OfPairs]:
-        """Describe what a table shows beside the estimate.
+        """Return the columns that a table shows beside the estimate.
 
         Returns:
-            human and model, the means by each alone; lambda; effective_queries, how
-            many queries people would have to judge for an equal standard error without
-            a model; width_ratio, the width of the interval by that of Student's t of
-            the human scores alone. Where neither has a width, they are n and 1.
+            human and model (the mean of these scores alone); lambda; effective_queries
+            (number of queries that people would have to judge for the same standard
+            error without a model); width_ratio (width of the interval, divided by the
+            width of the t interval of the human scores alone). If both intervals have
+            width 0, effective_queries is n and width_ratio is 1.
         """
-        alone = self.deviation / math.sqrt(self.queries)
+        human_error = self.deviation / math.sqrt(self.queries)
         quantile = stats.t.isf(alpha / 2, self.queries - 1)
-        none = (alone == 0) & (self.error == 0)
+        no_width = (human_error == 0) & (self.error == 0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            gain = np.where(none, 1.0, (alone / self.error) ** 2)
-            width = self._quantile(alpha) * self.error / (quantile * alone)
+            gain = np.where(no_width, 1.0, (human_error / self.error) ** 2)
+            ratio = self._quantile(alpha) * self.error / (quantile * human_error)
         return {
             "human": self.human,
             "model": self.model,
             "lambda": self.power,
             "effective_queries": self.queries * gain,
-            "width_ratio": np.where(none, 1.0, width),
+            "width_ratio": np.where(no_width, 1.0, ratio),
         }
 
     def _quantile(self, alpha: float) -> float:
@@ -112,8 +116,8 @@ class BothScores:
     """Scores of the same runs by people and by a model.
 
     Attributes:
-        human: Scores of the queries that people judged.
-        model: Scores of these queries, and then of all other queries.
+        human: Scores by people of the queries that they judged.
+        model: Scores by the model of these queries, and then of all other queries.
         noise: Largest difference of scores that is rounding.
     """
 
@@ -123,12 +127,13 @@ class BothScores:
 
     @classmethod
     def of(cls, human: Matrix, model: Matrix) -> "BothScores":
-        """Put the queries that people judged first.
+        """Arrange the model's scores: the queries that people judged come first.
 
         Raises:
-            DataError: the scores are not of the same runs, or of too few queries.
+            DataError: the runs of the two differ, or people judged fewer than `LEAST`
+                queries, or all.
         """
-        _check_same(human, model)
+        _check_runs_and_queries(human, model)
         column = {query: i for i, query in enumerate(model.query_ids)}
         judged = [column[query] for query in human.query_ids]
         others = sorted({*column.values()} - {*judged})
@@ -145,52 +150,54 @@ class BothScores:
         return estimate(self.human, self.model, self.noise)
 
     def differences(self, pairs: RunPairs) -> Rectified:
-        """Estimate the difference of each pair, with a λ of its own."""
+        """Estimate the mean difference of each pair of runs, each with its own λ."""
         names = ("mean", "error", "power", "human", "deviation", "model")
         columns = {name: np.zeros(len(pairs[0])) for name in names}
         differences = (tests.differences(v, pairs) for v in (self.human, self.model))
         for (block, human), (_, model) in zip(*differences, strict=True):
-            part = estimate(human, model, self.noise)
+            estimates = estimate(human, model, self.noise)
             for name in names:
-                columns[name][block] = getattr(part, name)
+                columns[name][block] = getattr(estimates, name)
         return Rectified(**columns, queries=self.queries, noise=self.noise)
 
     def with_one_power(self) -> tuple[Values, tuple[int, int]]:
-        """Compute scores whose means are estimates with the same λ for all runs.
+        """Compute scores whose means are the estimates with one λ for all runs.
 
-        Let y be the scores by people and f the model's of the same n queries, g the
-        model's of the N others, and m = mean(y - λf) + mean(λg). λ is that of the
-        differences of all pairs of runs together, not below 0. The scores are m, and
-        √((Q - 1) Q / (n (n - 2))) times y - λf less its mean, or
-        √((Q - 1) Q / (N (N - 1))) times λg less its mean, Q = n + N: the standard
-        error of their mean is that of m.
+        With y, f, g, n and N as in `Rectified`, let u = y - λf, w = λg and Q = n + N.
+        λ is computed from the differences of all pairs of runs together, and is not
+        below 0. The estimate is m = mean(u) + mean(w). The scores are
+
+            m + √((Q - 1) Q / (n (n - 2))) (u - mean(u)) of the first n queries, and
+            m + √((Q - 1) Q / (N (N - 1))) (w - mean(w)) of the N others.
+
+        So the standard error of their mean is the standard error of m.
 
         Returns:
             The scores, and n and N, the sizes of two strata that are drawn separately.
         """
-        n, every = self.queries, self.model.shape[1]
+        n, queries = self.queries, self.model.shape[1]
         same, others = self.model[:, :n], self.model[:, n:]
-        human, like = (_contrasts(x) for x in (self.human, same))
-        power = max(0.0, (human * like).sum() * (1 - n / every))
-        power = power and power / (like * like).sum()
-        residual, known = self.human - power * same, power * others
-        mean = residual.mean(1, keepdims=True) + known.mean(1, keepdims=True)
-        parts = []
-        for part, freedom in ((residual, n - 2), (known, every - n - 1)):
-            scale = math.sqrt(every * (every - 1) / (part.shape[1] * max(1, freedom)))
-            parts.append(scale * (part - part.mean(1, keepdims=True)))
-        return mean + np.concatenate(parts, 1), (n, every - n)
+        y, f = (_contrasts(x) for x in (self.human, same))
+        covariance = (y * f).sum() * (1 - n / queries)
+        power = covariance / (f * f).sum() if covariance > 0 else 0.0
+        u, w = self.human - power * same, power * others
+        mean = u.mean(1, keepdims=True) + w.mean(1, keepdims=True)
+        deviations = []
+        for x, freedom in ((u, n - 2), (w, queries - n - 1)):
+            scale = math.sqrt(queries * (queries - 1) / (x.shape[1] * max(1, freedom)))
+            deviations.append(scale * (x - x.mean(1, keepdims=True)))
+        return mean + np.concatenate(deviations, 1), (n, queries - n)
 
     def identical(self, pairs: RunPairs) -> Bool[np.ndarray, " pairs"]:
-        """Find pairs whose scores are equal on every query, by people and model."""
+        """Find pairs of runs with equal human and equal model scores on each query."""
         human, model = (tests.identical(v, pairs) for v in (self.human, self.model))
         return human & model
 
 
 def _contrasts(values: Values) -> Values:
-    """Subtract the mean of each run, and then what all runs share of each query."""
-    left = values - values.mean(1, keepdims=True)
-    return left - left.mean(0)
+    """Subtract the mean of each run, and then the mean of each query."""
+    centred = values - values.mean(1, keepdims=True)
+    return centred - centred.mean(0)
 
 
 def estimate(
@@ -203,7 +210,7 @@ def estimate(
     Args:
         human: Scores of n queries, 3 or more.
         model: Scores of the same n queries, and then of N other queries, 1 or more.
-        noise: Largest standard deviation that is rounding, and set to 0.
+        noise: Largest standard deviation that counts as rounding, and is set to 0.
     """
     n = human.shape[1]
     others = model.shape[1] - n
@@ -232,7 +239,7 @@ def read_human(
     missing: str = "error",
     columns: Mapping[str, str] | None = None,
 ) -> Matrix:
-    """Read the human scores that are to rectify a model's, of the same measure.
+    """Read human scores, which have to be of the same measure as the model's.
 
     Args:
         scores: Scores as in `matrix.read`.
@@ -241,7 +248,7 @@ def read_human(
         columns: Names of columns, as in `matrix.read`.
 
     Raises:
-        UsageError: they are of another measure. DataError: they cannot be read.
+        UsageError: the measures differ. DataError: the scores cannot be read.
     """
     name = model.measure or None
     try:
@@ -262,24 +269,24 @@ def of_both(human: Matrix, model: Matrix, missing: str) -> tuple[Matrix, list[st
     Args:
         human: Scores by people.
         model: Scores by the model.
-        missing: `drop` leaves out queries that the model did not score; else they are
-            refused.
+        missing: `drop` leaves out queries that the model did not score; otherwise they
+            raise a DataError.
 
     Returns:
-        The human scores, and what to say of them.
+        The human scores, and notes on them.
 
     Raises:
-        DataError: there is a query that the model did not score, or no other; or the
-            tables do not name them.
+        DataError: the model did not score a query, or any of the queries; or a table
+            does not name its queries.
     """
     if any(note.startswith(_UNNAMED) for m in (human, model) for note in m.notes):
         raise DataError(
             "rectify needs the names of the queries",
             mend="Add a column query_id to both tables.",
         )
-    there = set(model.query_ids)
-    shared = [i for i, query in enumerate(human.query_ids) if query in there]
-    absent = [query for query in human.query_ids if query not in there]
+    scored = set(model.query_ids)
+    shared = [i for i, query in enumerate(human.query_ids) if query in scored]
+    absent = [query for query in human.query_ids if query not in scored]
     notes = [f"human scores: {note}" for note in human.notes]
     if not shared:
         raise DataError(
@@ -296,18 +303,18 @@ def of_both(human: Matrix, model: Matrix, missing: str) -> tuple[Matrix, list[st
     if absent:
         number = counted(len(absent), "query")
         notes.append(f"human scores: {number} left out that the model lacks")
-        # It changes every finding: said aloud, not in the notes alone.
+        # Omitted queries change every finding, so notes alone do not suffice.
         warnings.warn(notes[-1], DataWarning, stacklevel=4)
     values = np.ascontiguousarray(human.values[:, shared])
     judged = [human.query_ids[i] for i in shared]
     if len(judged) < len(model.query_ids):
-        notes.append(_told_of_share(model, judged))
+        notes.append(_note_on_sample(model, judged))
     return Matrix(human.run_ids, judged, values, human.measure), notes
 
 
-def _told_of_share(model: Matrix, judged: list[str]) -> str:
-    """Return whether judged queries look like a random share; warn if they do not."""
-    # By name: the order of queries in a file changes nothing.
+def _note_on_sample(model: Matrix, judged: list[str]) -> str:
+    """Return a note whether judged queries look like a random sample; warn if not."""
+    # Queries are sorted by name, so their order in a file has no effect.
     order = np.argsort(np.array(model.query_ids, object), kind="stable")
     chosen = np.isin(np.array(model.query_ids, object)[order], judged)
     p, run = random_share(model.values[:, order], chosen)
@@ -327,46 +334,48 @@ def _told_of_share(model: Matrix, judged: list[str]) -> str:
 def random_share(
     values: Float64[np.ndarray, "runs queries"], chosen: Bool[np.ndarray, " queries"]
 ) -> tuple[float, int]:
-    """Test whether chosen queries are a random share, by the scores of all queries.
+    """Test whether chosen queries are a random sample, by the scores of all queries.
 
-    The largest difference of a run's means, of chosen and of other queries, in its
-    standard deviations, among those of random shares of as many queries.
+    The statistic is |mean of chosen queries - mean of other queries| / standard
+    deviation, the largest of all runs. p compares it with the statistics of `SHUFFLES`
+    random samples of as many queries.
 
     Args:
         values: Scores.
-        chosen: which queries are; some, not all.
+        chosen: Whether each query is chosen; some are, and some are not.
 
     Returns:
-        p, and the run with the largest difference.
+        p, and the place of the run with the largest statistic.
     """
     deviation = values.std(1, keepdims=True)
     varies = deviation > 1e-12
     centred = values - values.mean(1, keepdims=True)
     scaled = np.divide(centred, deviation, out=np.zeros_like(values), where=varies)
+    # The sum over chosen queries is a multiple of the difference of means.
     sums = np.abs(scaled[:, chosen].sum(1))
-    made = np.random.Generator(np.random.Philox(key=0))
-    n, share = len(chosen), int(chosen.sum())
+    random = np.random.Generator(np.random.Philox(key=0))
+    queries, size = len(chosen), int(chosen.sum())
     largest = np.zeros(SHUFFLES)
     for low in range(0, SHUFFLES, _SHUFFLED):
         count = min(_SHUFFLED, SHUFFLES - low)
-        ranks = made.random((count, n)).argsort(1)
-        drawn = np.zeros((count, n))
-        np.put_along_axis(drawn, ranks[:, :share], 1.0, 1)
+        order = random.random((count, queries)).argsort(1)
+        drawn = np.zeros((count, queries))
+        np.put_along_axis(drawn, order[:, :size], 1.0, 1)
         largest[low : low + count] = np.abs(scaled @ drawn.T).max(0)
-    as_far = int((largest >= sums.max() - 1e-9 * (1 + sums.max())).sum())
-    return (1 + as_far) / (1 + SHUFFLES), int(sums.argmax())
+    as_large = int((largest >= sums.max() - 1e-9 * (1 + sums.max())).sum())
+    return (1 + as_large) / (1 + SHUFFLES), int(sums.argmax())
 
 
-def _check_same(human: Matrix, model: Matrix) -> None:
+def _check_runs_and_queries(human: Matrix, model: Matrix) -> None:
     check_same_runs(human, model, "the model")
-    judged, every = len(human.query_ids), len(model.query_ids)
+    judged, scored = len(human.query_ids), len(model.query_ids)
     if judged < LEAST:
         raise DataError(
             f"people judged {counted(judged, 'query')} that the model did",
             mend=f"At least {LEAST} are needed.",
         )
-    if judged == every:
+    if judged == scored:
         raise DataError(
-            f"people judged all {every} queries that the model did",
+            f"people judged all {scored} queries that the model did",
             mend="Compare the human scores alone.",
         )

@@ -21,11 +21,11 @@ from pgcjax.stats.tests import OfPairs, RunPairs, Values, identical, moments
 
 STRUCTURES: tuple[str, ...] = ("cluster", "system", "collections")
 _REPLICATED = 100
-"""Clusters from which on replicates were simulated to hold."""
+"""Least number of clusters for which intervals by replicates held in simulations."""
 _COLLECTED = 50
-"""Queries of each collection from which on replicates were simulated to hold."""
+"""Least number of queries per collection for which such intervals held."""
 _UNEQUAL = 2
-"""Times as many queries in a collection than in another from which on a note is due."""
+"""Least ratio of the sizes of two collections that a note reports."""
 
 
 def grouped(ids: Sequence[str], source: Any, member: str, group: str) -> list[str]:
@@ -33,15 +33,15 @@ def grouped(ids: Sequence[str], source: Any, member: str, group: str) -> list[st
 
     Args:
         ids: Names of queries, or of runs.
-        source: a mark such as `_`: the group is what stands before the last one, 31 of
-            31_4; or `{id: group}`; or a DataFrame or a file with these two columns,
-            which text without commas and tabs may leave unnamed.
+        source: Mark such as `_`: the text of an id before its last mark is its group,
+            such as 31 for 31_4; or `{id: group}`; or a DataFrame or a file with these
+            two columns. A file without commas and tabs needs no header.
         member: Column of ids, query_id or run_id.
         group: Column of groups.
 
     Raises:
-        UsageError: no id has the mark. DataError: a row is malformed, an id is there
-            twice, or in no group.
+        UsageError: no id has the mark. DataError: a row is malformed, or an id has two
+            rows, or no group.
     """
     if (
         isinstance(source, str)
@@ -68,7 +68,7 @@ def grouped(ids: Sequence[str], source: Any, member: str, group: str) -> list[st
 
 
 def _columns(source: Any, *names: str) -> Named:
-    """Read a table, or a file whose columns are these if it names none."""
+    """Read a table or a file; a file without a header has the columns `names`."""
     if isinstance(source, pd.DataFrame):
         return Named(source, Origin(names[-1]))
     data = read_bytes(path := Path(source))
@@ -82,29 +82,30 @@ def _columns(source: Any, *names: str) -> Named:
 def _membership(
     ids: Sequence[str], source: Any, member: str, group: str
 ) -> tuple[list[str], np.ndarray]:
-    """List groups, ascending, and which of them each member is in, as 0 and 1.
+    """List groups, ascending, and compute the matrix members × groups of 0 and 1.
 
     Raises:
-        UsageError, DataError: as of `grouped`, or there is one group only.
+        UsageError, DataError: as of `grouped`, or there is only one group.
     """
     names = np.array(grouped(ids, source, member, group), object)
-    number, groups = pd.factorize(names, sort=True)
+    codes, groups = pd.factorize(names, sort=True)
     if len(groups) < 2:
         noun = "queries" if member == "query_id" else "runs"
         mend = f"A test needs 2 {group}s or more."
         raise DataError(f"all {noun} belong to one {group}", where=group, mend=mend)
-    return [*map(str, groups)], np.eye(len(groups))[number]
+    return [*map(str, groups)], np.eye(len(groups))[codes]
 
 
 def clustered(matrix: Matrix, cluster: Any) -> Matrix:
-    """Make scores of clusters: pseudo-values of the jackknife without each in turn.
+    """Compute scores of clusters: pseudo-values of the jackknife over clusters.
 
-    The score of cluster c is m + (C - 1) (s - k m) / (n - k), less what leaves their
-    mean at m: m is the mean of all n queries, s the sum of the k queries of c, one of C
-    clusters. Of clusters of equal size these are the means (Tukey 1958).
+    Let m be a run's mean over all n queries, s its sum over the k queries of a cluster,
+    C the number of clusters, and d = (C - 1) (s - k m) / (n - k). The score of the
+    cluster is m + d - mean of d over clusters, so the mean of the scores is m. For
+    clusters of equal size, the scores are the means of clusters (Tukey 1958).
 
     Raises:
-        UsageError, DataError: as of `grouped`, or there is one cluster only.
+        UsageError, DataError: as of `grouped`, or there is only one cluster.
     """
     names, member = _membership(matrix.query_ids, cluster, "query_id", "cluster")
     means = matrix.values.mean(1, keepdims=True)
@@ -117,11 +118,11 @@ def clustered(matrix: Matrix, cluster: Any) -> Matrix:
 def cluster_numbers(
     query_ids: Sequence[str], cluster: Any
 ) -> Int[np.ndarray, " queries"]:
-    """Number the cluster of each query, to draw clusters for replicates.
+    """Number the cluster of each query, to resample clusters for replicates.
 
     Raises:
-        UsageError, DataError: as of `grouped`, or there are fewer than 100 clusters, by
-            which intervals of replicates are too short.
+        UsageError, DataError: as of `grouped`, or there are fewer than 100 clusters,
+            with which intervals by replicates are too short.
     """
     names, member = _membership(query_ids, cluster, "query_id", "cluster")
     if len(names) < _REPLICATED:
@@ -136,39 +137,43 @@ def collection_weights(
 ) -> tuple[
     Float64[np.ndarray, " queries"], Float64[np.ndarray, "replicates queries"], int
 ]:
-    """Draw queries of each collection again, as many as it has, for replicates.
+    """Resample the queries of each collection, as many as it has, for replicates.
 
     Returns:
-        Weights by which the mean of scores is that over collections of their means; and
-        the same of each replicate, which add up to 1; and the number of collections.
+        Weights of queries, with which the weighted mean of scores is the mean over
+        collections of their means; weights of queries in each replicate, likewise; and
+        the number of collections. Weights add up to 1.
 
     Raises:
-        UsageError, DataError: as of `grouped`, or there is one collection only, or a
-            collection has fewer than 50 queries, by which intervals are too short.
+        UsageError, DataError: as of `grouped`, or there is only one collection, or a
+            collection has fewer than 50 queries, with which intervals are too short.
     """
     names, member = _membership(query_ids, collections, "query_id", "collection")
-    sizes, number = member.sum(0).astype(int), member.argmax(1)
+    sizes, codes = member.sum(0).astype(int), member.argmax(1)
     if few := [*np.array(names)[sizes < _COLLECTED]]:
         text = f"fewer than {_COLLECTED} queries of {listed(few)}: replicates vary too"
         mend = "Use compare --collections, or rank_sets."
         raise DataError(f"{text} little", where="collections", mend=mend)
     drawn = resample.all_indices(seed, replicates, *sizes.tolist())
-    counts = np.empty((replicates, len(number)))
-    counts[:, np.argsort(number, kind="stable")] = resample.multiplicities(drawn).T
-    weights = 1 / (len(names) * sizes[number])
+    counts = np.empty((replicates, len(codes)))
+    counts[:, np.argsort(codes, kind="stable")] = resample.multiplicities(drawn).T
+    weights = 1 / (len(names) * sizes[codes])
     return weights, counts * weights, len(names)
 
 
 def joined(
     scores: Mapping[str, Any], missing: str = "error", **reading: Any
 ) -> tuple[Matrix, dict[str, str]]:
-    """Read the scores of several collections as one matrix, by collection/query.
+    """Read the scores of several collections as one matrix.
+
+    A query is named collection/query.
 
     Args:
-        scores: what `matrix.read` takes, by the name of the collection.
-        missing: as of `matrix.read`; a run that a collection lacks is refused, left
-            out by `drop`, and counted as 0 by `zero`.
-        reading: the rest, as of `matrix.read`.
+        scores: Scores as in `matrix.read`, by the name of the collection.
+        missing: Treatment of missing queries, as in `matrix.read`. If a collection
+            lacks a run, `error` refuses the scores, `drop` leaves the run out, and
+            `zero` gives it score 0 there.
+        reading: Other arguments of `matrix.read`.
 
     Returns:
         The scores, and the collection of each query.
@@ -176,24 +181,24 @@ def joined(
     Raises:
         UsageError, DataError: as of `matrix.read`, or a run lacks a collection.
     """
-    tables, notes, of, measure = [], [], {}, ""
-    parts: dict[str, Matrix] = {}
+    tables, notes, collections, measure = [], [], {}, ""
+    matrices: dict[str, Matrix] = {}
     for name, source in scores.items():
-        part = read(source, missing=missing, **reading)
-        for other, earlier in parts.items():
-            same = earlier.query_ids == part.query_ids
-            if same and np.array_equal(earlier.values, part.values):
+        matrix = read(source, missing=missing, **reading)
+        for other, earlier in matrices.items():
+            same = earlier.query_ids == matrix.query_ids
+            if same and np.array_equal(earlier.values, matrix.values):
                 mend = "Give each collection once."
                 raise DataError(f"the same scores as {other}", where=name, mend=mend)
-        parts[name] = part
-        ids = [f"{name}/{query}" for query in part.query_ids]
-        of |= dict.fromkeys(ids, name)
-        tables.append(pd.DataFrame(part.values, part.run_ids, ids))
-        notes += [f"{name}: {note}" for note in part.notes]
-        measure = part.measure
+        matrices[name] = matrix
+        ids = [f"{name}/{query}" for query in matrix.query_ids]
+        collections |= dict.fromkeys(ids, name)
+        tables.append(pd.DataFrame(matrix.values, matrix.run_ids, ids))
+        notes += [f"{name}: {note}" for note in matrix.notes]
+        measure = matrix.measure
     wide = pd.concat(tables, axis=1).sort_index(axis=0).sort_index(axis=1)
     if len(lacking := wide.index[wide.isna().any(axis=1)]):
-        first = of[str(wide.columns[wide.loc[lacking[0]].isna()][0])]
+        first = collections[str(wide.columns[wide.loc[lacking[0]].isna()][0])]
         text = f"{counted(len(lacking), 'run')} without scores of all collections"
         if missing == "error":
             mend = "Complete them, or choose missing drop or zero."
@@ -206,25 +211,25 @@ def joined(
         mend = "Compare collections that the same runs have searched."
         raise DataError("no run has scores of all collections", mend=mend)
     names = [*map(str, wide.index)], [*map(str, wide.columns)]
-    return Matrix(*names, wide.to_numpy(), measure, tuple(notes)), of
+    return Matrix(*names, wide.to_numpy(), measure, tuple(notes)), collections
 
 
 def collected(
     matrix: Matrix, collections: Any
 ) -> tuple[Matrix, Float64[np.ndarray, "runs collections"]]:
-    """Make scores whose mean is that over collections, of their means.
+    """Compute scores whose mean is the mean over collections of their means.
 
-    The score of a query of collection c, one of C, with n_c of all n queries, is
-    m + n / (C n_c) sqrt(n_c / (n_c - 1)) (x - m_c): m is the mean over collections of
-    their means m_c. So the error of the mean is that of a stratified sample: other
-    queries of the same collections.
+    Let m_c be a run's mean over the n_c queries of collection c, m the mean of m_c over
+    the C collections, and n the number of all queries. A score x of a query of c
+    becomes m + n / (C n_c) sqrt(n_c / (n_c - 1)) (x - m_c). So the standard error of
+    the mean is that of a stratified sample: new queries of the same collections.
 
     Returns:
         The scores, and m_c.
 
     Raises:
-        UsageError, DataError: as of `grouped`, or there is one collection only, or a
-            collection of one query.
+        UsageError, DataError: as of `grouped`, or there is only one collection, or a
+            collection has only one query.
     """
     names, member = _membership(matrix.query_ids, collections, "query_id", "collection")
     size = member.sum(0)
@@ -233,8 +238,8 @@ def collected(
         raise DataError(f"1 query of {listed(single)}", where="collection", mend=mend)
     means = matrix.values @ member / size
     scale = len(member) / (len(names) * np.sqrt(size * (size - 1)))
-    left = (matrix.values - means @ member.T) * (member @ scale)
-    values, notes = means.mean(1, keepdims=True) + left, matrix.notes
+    deviations = (matrix.values - means @ member.T) * (member @ scale)
+    values, notes = means.mean(1, keepdims=True) + deviations, matrix.notes
     if few := [*np.array(names)[size * _UNEQUAL <= size.max()]]:
         text = f"{listed(few)}: far fewer queries than the largest collection, so that"
         notes = *notes, f"{text} 8 of 100 families of equal runs seem to differ, not 5"
@@ -242,10 +247,10 @@ def collected(
 
 
 def borda(means: Float64[np.ndarray, "runs collections"]) -> np.ndarray:
-    """Compute the share of other runs that a run is ahead of, over collections.
+    """Compute the share of other runs that each run beats, averaged over collections.
 
-    An equal one counts half. As each run meets each other one on each collection,
-    Bradley and Terry's strengths have the same order.
+    A tie counts half. As each pair of runs meets on each collection, the strengths of
+    Bradley and Terry have the same order.
     """
     ahead = np.sign(means[:, None] - means[None]).mean(2).sum(1)
     return (1 + ahead / max(1, len(means) - 1)) / 2
@@ -253,7 +258,7 @@ def borda(means: Float64[np.ndarray, "runs collections"]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Repeats:
-    """Several runs of each system: how far their means vary.
+    """Number of runs of each system, and the deviation of their means.
 
     Attributes:
         count: Number of runs of each system.
@@ -268,7 +273,8 @@ class Repeats:
         """Average the scores of the runs of each system, query by query.
 
         Raises:
-            UsageError, DataError: as of `grouped`, or no two systems are left.
+            UsageError, DataError: as of `grouped`, or there is only one system, or a
+                system has two runs.
         """
         names, member = _membership(matrix.run_ids, system, "run_id", "system")
         count = member.sum(0)
@@ -276,12 +282,12 @@ class Repeats:
             mend = "Give 3 or more, or 1 if it always returns the same."
             raise DataError(f"2 runs of {listed(two)}", where="system", mend=mend)
         values = (member / count).T @ matrix.values
-        left = matrix.values.mean(1) - member @ values.mean(1)
-        deviation = np.sqrt(left**2 @ member / np.maximum(count - 1, 1))
+        deviations = matrix.values.mean(1) - member @ values.mean(1)
+        deviation = np.sqrt(deviations**2 @ member / np.maximum(count - 1, 1))
         return replace(matrix, run_ids=names, values=values), cls(count, deviation)
 
     def test(self, systems: Values, pairs: RunPairs) -> tuple[OfPairs, ...]:
-        """Test differences of mean scores `[systems, queries]` of repeats by t.
+        """Test differences of systems by t, from `[systems, queries]` mean scores.
 
         Returns:
             p, standard errors, and their degrees of freedom.
@@ -295,69 +301,72 @@ class Repeats:
     def error(
         self, deviation: OfPairs, queries: int, *systems: Int[np.ndarray, " n"]
     ) -> tuple[OfPairs, OfPairs]:
-        """Compute standard errors where queries are drawn, and repeats of systems.
+        """Compute standard errors over random queries and random repeats of systems.
 
-        What a repeat changes query by query is counted twice: errors are rather large.
+        The deviation over queries and that of the means of repeats both contain the
+        variation of repeats within queries, so errors are rather too large.
 
         Args:
-            deviation: Deviation over queries, of means or of their differences.
+            deviation: Deviation over queries, of mean scores or of their differences.
             queries: Number of queries.
-            systems: those which each is of.
+            systems: Place of the system of each mean, or of both systems of each
+                difference.
 
         Returns:
             Standard errors, and their degrees of freedom (Satterthwaite 1946).
         """
-        parts: list[tuple[Any, Any]] = [(deviation**2 / queries, queries - 1)]
+        terms: list[tuple[Any, Any]] = [(deviation**2 / queries, queries - 1)]
         for system in systems:
             variance = self.deviation[system] ** 2 / self.count[system]
-            parts.append((variance, np.maximum(self.count[system] - 1, 1)))
-        total = sum(variance for variance, _ in parts)
-        share = sum(variance**2 / freedom for variance, freedom in parts)
+            terms.append((variance, np.maximum(self.count[system] - 1, 1)))
+        total = sum(variance for variance, _ in terms)
+        divisor = sum(variance**2 / freedom for variance, freedom in terms)
         with np.errstate(divide="ignore", invalid="ignore"):
-            freedom = np.where(share > 0, total**2 / share, queries - 1.0)
+            freedom = np.where(divisor > 0, total**2 / divisor, queries - 1.0)
         return np.sqrt(total), freedom
 
 
 def variance_components(matrix: Matrix, system: Any) -> pd.DataFrame:
-    """Estimate variance components of scores: runs within systems, by queries.
+    """Estimate variance components of scores: runs within systems, and queries.
 
-    A score is a mean, and random effects of its system, its query, both together,
-    its run within the system, and a residual. Estimates are unbiased, and may be
-    below 0. Systems of one run are taken for deterministic.
+    A score is the sum of the overall mean, a residual, and random effects of the
+    system, of the query, of system × query, and of the run within the system. Estimates
+    are unbiased, and may be below 0. Systems of one run are treated as deterministic.
 
     Returns:
-        component, variance and deviation (its root; 0 where it is below 0). Without
-        repeats, system × query has the residual in it.
+        component, variance and deviation (root of the variance; 0 if that is below 0).
+        Without repeats, the last two components are missing, and system × query
+        includes the residual.
 
     Raises:
         UsageError, DataError: as of `Repeats.of`.
 
-    Source: analysis of variance (Searle, Casella and McCulloch 1992, chapter 4);
-    of unequal numbers of runs by unweighted means (Yates 1934).
+    Source: analysis of variance (Searle, Casella and McCulloch 1992, chapter 4), by
+    unweighted means if systems differ in the number of runs (Yates 1934).
     """
     names, member = _membership(matrix.run_ids, system, "run_id", "system")
     count, x = member.sum(0), matrix.values
     means = (member / count).T @ x
-    within, queries = len(x) - len(names), x.shape[1]
-    of_runs = x - member @ means
-    by_run = of_runs.mean(1, keepdims=True)
-    left = ((of_runs - by_run) ** 2).sum() / max(1, within * (queries - 1))
-    run = (by_run**2).sum() / max(1, within) - left / queries
-    share = (1 / count[count > 1]).sum() / len(names)  # of a run's in a system's
+    freedom, queries = len(x) - len(names), x.shape[1]
+    deviations = x - member @ means
+    of_run = deviations.mean(1, keepdims=True)
+    residual = ((deviations - of_run) ** 2).sum() / max(1, freedom * (queries - 1))
+    run = (of_run**2).sum() / max(1, freedom) - residual / queries
+    # Share of a run's variance that is in the mean of a system's runs.
+    share = (1 / count[count > 1]).sum() / len(names)
     of_system, of_query = means.mean(1, keepdims=True), means.mean(0, keepdims=True)
-    both = means - of_system - of_query + means.mean()
-    together = (both**2).sum() / ((len(names) - 1) * (queries - 1))
-    of_both = together - share * left
+    interaction = means - of_system - of_query + means.mean()
+    square = (interaction**2).sum() / ((len(names) - 1) * (queries - 1))
     variance = {
-        "system": of_system.var(ddof=1) - share * run - together / queries,
-        "query": of_query.var(ddof=1) - together / len(names),
-        "system × query": of_both,
+        "system": of_system.var(ddof=1) - share * run - square / queries,
+        "query": of_query.var(ddof=1) - square / len(names),
+        "system × query": square - share * residual,
         "run within system": run,
-        "residual": left,
+        "residual": residual,
     }
     table = pd.DataFrame(variance.items(), columns=["component", "variance"])
     table["deviation"] = np.sqrt(table["variance"].clip(lower=0))
-    return table if within else table[:3]
+    return table if freedom else table[:3]
 
 
 def arranged(
@@ -369,12 +378,14 @@ def arranged(
         scores: Scores as in `compare`.
         measure: Measure as in `compare`.
         missing: Treatment of missing queries, as in `compare`.
-        structure: cluster, system and collections, likewise; None is nothing.
+        structure: The arguments cluster, system and collections of `compare`, by name;
+            None where not given.
 
     Returns:
-        Scores whose columns are drawn; what repeats vary by; and the numbers of queries
-        in clusters, of clusters and of repeats, the variance components of systems, and
-        means by collection.
+        Scores, whose columns are the resampled units; the variation of repeats, or
+        None; and findings by name: `queries` and `clusters`, their numbers; or
+        `repeats`, the number of runs, and `components`, the table of variance
+        components; or `collections`, the means `[runs, collections]`.
 
     Raises:
         UsageError, DataError: as of `grouped`, or two structures are given.
