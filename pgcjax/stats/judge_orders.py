@@ -1,4 +1,4 @@
-"""Orders of runs by several judges: correlations, and the effect of place."""
+"""Orders of runs by several judges: correlations, and effects of position bias."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ from pgcjax.stats.orders import (
 )
 
 KEEP = FLIPS[0]
-_LINES = 6  # on pairs of judges; of more, the extremes
+_LINES = 6  # pairs of judges that get a line each; for more, one line has the range
 SAVED = ("judge", "flips", "run_id", "query_id", "value")
 COEFFICIENTS = ("tau", "tau_ap_b")
 
@@ -38,7 +38,7 @@ _SWAPS += ["significant_a", "significant_b"]
 
 
 class Board(NamedTuple):
-    """Scores of the runs by a judge.
+    """Scores of the runs by the judgments of one judge.
 
     Attributes:
         query_ids: Names of the queries that the judge judged, ascending.
@@ -51,17 +51,18 @@ class Board(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeOrders(Result):
-    """Scores of the same runs by each judge alone, and what they say of the order.
+    """Scores of the same runs by each judge alone, and comparisons of their orders.
 
-    Two judges are compared on the queries that both judged.
+    Two judges are compared on the queries that both judged. A double vote is a pair of
+    documents that a judge judged in both orders; it is flipped if both answers name the
+    same position. A policy, one of `FLIPS`, treats double votes that disagree.
 
     Attributes:
         run_ids: Names of the runs, ascending.
-        boards: by judge, ascending, and by what becomes of votes in both orders that do
-            not agree (`--flips`): of each judge by `metadata["flips"]`, and by all
-            policies where a judge has votes in both orders.
-        flipped: of these judges, how many double votes each has, and how many of them
-            are flipped.
+        boards: Scores by judge, ascending, and policy: all policies that the measure
+            allows for judges with double votes, `metadata["flips"]` alone for others.
+        flipped: Number of double votes, and of flipped ones, of each judge that has
+            double votes.
         table: Table that `orders` returns.
     """
 
@@ -72,14 +73,15 @@ class JudgeOrders(Result):
 
     @property
     def policies(self) -> list[str]:
-        """Treatments of votes in both orders, `keep` first."""
-        return [p for p in FLIPS if any(p in of for of in self.boards.values())]
+        """Policies by which there are scores, `keep` first."""
+        return [p for p in FLIPS if any(p in boards for boards in self.boards.values())]
 
     def runs(self) -> pd.DataFrame:
-        """Return the leaderboards.
+        """Return the leaderboard of each judge and policy.
 
         Returns:
-            judge, flips, rank, run_id, mean over the queries of the judge, queries.
+            judge, flips (the policy), rank, run_id, mean over the queries of the judge,
+            queries (their number).
         """
         parts = []
         for judge, boards in self.boards.items():
@@ -103,7 +105,7 @@ class JudgeOrders(Result):
         correction: str = CORRECTIONS[1],
         progress: Progress | None = None,
     ) -> pd.DataFrame:
-        """Correlate the orders of the runs by each two judges.
+        """Correlate the orders of the runs by each pair of judges.
 
         Args:
             coefficients: Names as in `correlation`, with judge_a as the truth.
@@ -111,19 +113,21 @@ class JudgeOrders(Result):
             alpha: 1 less the level of the intervals, and the level of the tests.
             resamples: Number of resamples for the intervals.
             seed: Seed of the resamples.
-            correction: of p of paired t tests of all pairs of runs, for each judge.
+            correction: Correction of the p of paired t tests: all pairs of runs, for
+                each judge.
             progress: Function called with `("comparing judges", done, total)`.
 
         Returns:
-            A row for each two judges and coefficient: judge_a, judge_b, coefficient,
-            value, low, high, runs, queries, swapped (pairs of runs in the opposite
-            order), of these one_significant and both_significant (by one of the judges
-            alone, and by both), undefined (what is NaN, and why).
+            A row for each pair of judges and coefficient: judge_a, judge_b,
+            coefficient, value, low, high, runs and queries (their numbers), swapped
+            (number of pairs of runs in opposite orders), one_significant and
+            both_significant (number of swapped pairs that are significant by exactly
+            one judge, and by both), undefined (which value is NaN, and why).
         """
         drawing = checked_drawing(coefficients, interval, alpha, resamples, seed)
         check_choice("correction", correction, CORRECTIONS)
         rows = []
-        for a, b in _counted([*combinations(self.boards, 2)], progress):
+        for a, b in _with_progress([*combinations(self.boards, 2)], progress):
             x, y = self._orders([self._board(a), self._board(b)], drawing)
             table = self._swapped(x, y, drawing.alpha, correction)
             judges = table["significant_a"] * 1 + table["significant_b"]
@@ -144,13 +148,14 @@ class JudgeOrders(Result):
 
         Args:
             alpha: Level of the tests.
-            correction: Correction of their p.
+            correction: Correction of the p of the tests.
 
         Returns:
-            judge_a, judge_b, run_a (that judge_a prefers), run_b, difference_a and
-            difference_b (of means, run_a less run_b, by either judge), p_a and p_b (of
-            paired t tests, corrected; NaN of one query), significant_a, significant_b;
-            of two judges, the pair of which both are surest first.
+            judge_a, judge_b, run_a (the run that judge_a prefers), run_b, difference_a
+            and difference_b (mean of run_a less that of run_b, by each judge), p_a and
+            p_b (corrected, of paired t tests; NaN if there is one query),
+            significant_a, significant_b. For each pair of judges, pairs of runs are
+            sorted by the larger of the two uncorrected p.
         """
         tests.check_alpha(alpha)
         check_choice("correction", correction, CORRECTIONS)
@@ -174,11 +179,11 @@ class JudgeOrders(Result):
         seed: int = 0,
         progress: Progress | None = None,
     ) -> pd.DataFrame:
-        """Describe the effect of votes that follow the place on the order of the runs.
+        """Correlate the orders of the runs by different policies for double votes.
 
-        A judge who has votes in both orders is compared with itself by `keep` and by
-        another policy; and with each other judge by each policy of both. All rows of
-        two judges are of the queries that all policies leave.
+        A judge with double votes is compared with itself, by `keep` and by each other
+        policy, and with each other judge, by each policy for both. All rows of a pair
+        of judges use the same queries: those that have votes under every policy.
 
         Args:
             coefficients: Names as in `orders`.
@@ -189,36 +194,36 @@ class JudgeOrders(Result):
             progress: Function called with `("comparing judges", done, total)`.
 
         Returns:
-            judge_a, flips_a, judge_b, flips_b, coefficient, value, low, high; of two
-            judges, change (how much larger the correlation is than by `keep`) and
-            explained, change as a share of what `keep` lacks of 1; queries, swapped,
-            undefined.
+            judge_a, flips_a, judge_b, flips_b, coefficient, value, low, high, queries,
+            swapped, undefined; and for two different judges, change = value - k and
+            explained = change / (1 - k), where k is the value by `keep`.
         """
         drawing = checked_drawing(coefficients, interval, alpha, resamples, seed)
         pairs = [(judge, judge) for judge in self.flipped]
-        of_two = combinations(self.boards, 2)
-        pairs += [pair for pair in of_two if {*pair} & {*self.flipped}]
+        different = combinations(self.boards, 2)
+        pairs += [pair for pair in different if {*pair} & {*self.flipped}]
         rows = []
-        for pair in _counted(pairs, progress):
+        for pair in _with_progress(pairs, progress):
             rows += self._by_policy(*pair, drawing)
         columns = ["judge_a", "flips_a", "judge_b", "flips_b", "coefficient"]
         columns += [*drawing.columns, "change", "explained"]
         return pd.DataFrame(rows, columns=[*columns, "queries", "swapped", "undefined"])
 
     def _by_policy(self, a: str, b: str, drawing: Drawing) -> Iterator[dict[str, Any]]:
-        """Compare two judges, or one with itself, by each policy."""
+        """Yield the rows of `flips` for two judges, or for a judge with itself."""
         policies = self.policies
         boards = [self._board(judge, p) for judge in (a, b) for p in policies]
         orders = self._orders(boards, drawing)
         of_a, of_b = orders[: len(policies)], orders[len(policies) :]
         for policy, x, y in zip(policies, of_a, of_b, strict=True):
-            first = policy
+            policy_a = policy
             if a == b:
-                first, x = KEEP, of_a[0]
+                policy_a, x = KEEP, of_a[0]
                 if policy == KEEP:
                     continue
             for coefficient in drawing.coefficients:
-                row = {"judge_a": a, "flips_a": first, "judge_b": b, "flips_b": policy}
+                row = {"judge_a": a, "flips_a": policy_a}
+                row |= {"judge_b": b, "flips_b": policy}
                 row |= {"coefficient": coefficient, "swapped": x.swapped(y).sum()}
                 row |= correlation_of(x, y, coefficient, drawing)
                 if a != b:
@@ -226,61 +231,64 @@ class JudgeOrders(Result):
                 yield row
 
     def _board(self, judge: str, flips: str = "") -> Board:
-        """Return the board by a policy: one for all, where no pair has both orders."""
+        """Return the board by a policy; a judge without double votes has only one."""
         boards, base = self.boards[judge], self.metadata["flips"]
         return boards.get(flips or base, boards[base])
 
     def _orders(
         self, boards: Sequence[Board], drawing: Drawing | None = None
     ) -> list[RunOrder]:
-        """Lay boards out over the queries that all of them have."""
-        every = set.intersection(*(set(board.query_ids) for board in boards))
+        """Return the order by each board, over the queries that all boards share."""
+        shared = set.intersection(*(set(board.query_ids) for board in boards))
         orders = []
         for query_ids, values in boards:
             place = {query: i for i, query in enumerate(query_ids)}
-            shared = [place[query] for query in sorted(every)]
-            orders.append(RunOrder(values[:, shared], drawing))
+            columns = [place[query] for query in sorted(shared)]
+            orders.append(RunOrder(values[:, columns], drawing))
         return orders
 
     def _swapped(
         self, x: RunOrder, y: RunOrder, alpha: float, correction: str
     ) -> pd.DataFrame:
-        """List the pairs of runs in opposite orders, the surest first."""
+        """List the pairs of runs in opposite orders, as `swaps` sorts them."""
         pairs = tests.all_pairs(len(self.run_ids))
-        which = np.flatnonzero(x.swapped(y))
-        a, b = (side[which] for side in pairs)
-        turned = x.mean[a] < x.mean[b]
-        above, below = np.where(turned, b, a), np.where(turned, a, b)
+        swapped = np.flatnonzero(x.swapped(y))
+        a, b = (side[swapped] for side in pairs)
+        b_first = x.mean[a] < x.mean[b]
+        above, below = np.where(b_first, b, a), np.where(b_first, a, b)
         names = np.array(self.run_ids, object)
         table = pd.DataFrame({"run_a": names[above], "run_b": names[below]}, dtype=str)
-        raw = []
+        uncorrected = []
         for judge, order in (("a", x), ("b", y)):
-            of_pairs = np.full(len(pairs[0]), nan)
+            p_of_pairs = np.full(len(pairs[0]), nan)
             if order.values.shape[1] > 1:
-                of_pairs = tests.t(order.values, pairs)
-            raw.append(of_pairs[which])
-            p = tests.adjust(of_pairs, correction)[which]
+                p_of_pairs = tests.t(order.values, pairs)
+            uncorrected.append(p_of_pairs[swapped])
+            p = tests.adjust(p_of_pairs, correction)[swapped]
             table[f"difference_{judge}"] = order.mean[above] - order.mean[below]
             table[f"p_{judge}"], table[f"significant_{judge}"] = p, p < alpha
         table = table[_SWAPS]
-        surest = np.lexsort((table["run_b"], table["run_a"], np.maximum(*raw)))
+        largest = np.maximum(*uncorrected)
+        surest = np.lexsort((table["run_b"], table["run_a"], largest))
         return table.iloc[surest].reset_index(drop=True)
 
     def in_words(self, orders: pd.DataFrame) -> list[str]:
-        """Describe in a line how alike two judges order the runs, and what is flipped.
+        """Describe how similarly judges order the runs, and their flipped votes.
 
         Args:
             orders: Table that `orders` returned.
         """
         first = orders.drop_duplicates(["judge_a", "judge_b"])
-        lines = [self._told(row) for _, row in first.iterrows()]
+        lines = [self._line(row) for _, row in first.iterrows()]
         if len(lines) > _LINES:
-            by = first.dropna(subset="value").sort_values("value", kind="stable")
-            ends = [
-                f"{r.value:.3f} ({r.judge_a}, {r.judge_b})" for r in by.itertuples()
+            rows = first.dropna(subset="value").sort_values("value", kind="stable")
+            values = [
+                f"{r.value:.3f} ({r.judge_a}, {r.judge_b})" for r in rows.itertuples()
             ]
             lines = [f"{len(lines)} pairs of judges: {first['coefficient'].iloc[0]} "]
-            lines[0] += f"from {ends[0]} to {ends[-1]}" if ends else "is undefined"
+            lines[0] += (
+                f"from {values[0]} to {values[-1]}" if values else "is undefined"
+            )
         for judge, (double, flipped) in self.flipped.items():
             lines.append(
                 f"{judge}: {flipped} of {counted(double, 'pair')} judged in both "
@@ -293,7 +301,8 @@ class JudgeOrders(Result):
             )
         return lines
 
-    def _told(self, row: pd.Series) -> str:
+    def _line(self, row: pd.Series) -> str:
+        """Describe the correlation of two judges."""
         names = f"{row['judge_a']} and {row['judge_b']}"
         if isnan(row["value"]):
             return f"{names}: {row['coefficient']} is undefined: {row['undefined']}"
@@ -309,7 +318,7 @@ class JudgeOrders(Result):
         )
 
     def _saved(self) -> tuple[pd.DataFrame, dict[str, Any]]:
-        """Return all scores, of which `read_judge_orders` makes this."""
+        """Return the rows of the file that `read_judge_orders` reads, and metadata."""
         parts = []
         runs = np.array(self.run_ids, object)
         for judge, boards in self.boards.items():
@@ -322,10 +331,10 @@ class JudgeOrders(Result):
         return pd.concat(parts, ignore_index=True), metadata
 
 
-def _counted(
+def _with_progress(
     pairs: list[tuple[str, str]], progress: Progress | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield pairs of judges, and tell how many are done."""
+    """Yield pairs of judges, and report how many are done."""
     for done, pair in enumerate(pairs, 1):
         yield pair
         if progress:
@@ -333,7 +342,7 @@ def _counted(
 
 
 def read_judge_orders(path: str | os.PathLike) -> JudgeOrders:
-    """Read what `JudgeOrders.save`, or `judges --scores-output`, wrote.
+    """Read a file that `JudgeOrders.save`, or `judges --scores-output`, wrote.
 
     Raises:
         DataError: the file is no such table, or lacks rows of it.
@@ -358,9 +367,10 @@ def read_judge_orders(path: str | os.PathLike) -> JudgeOrders:
         values = wide.sort_index(axis=0).sort_index(axis=1).to_numpy(np.float64)
         queries = sorted(wide.columns)
         boards.setdefault(str(judge), {})[str(flips)] = Board(queries, values)
-    lacking = [judge for judge, of in boards.items() if about["flips"] not in of]
+    base = about["flips"]
+    lacking = [judge for judge, by_policy in boards.items() if base not in by_policy]
     policies = [{*boards.get(judge, {})} for judge in flipped]
-    if lacking or any(KEEP not in of or of != policies[0] for of in policies):
+    if lacking or any(KEEP not in p or p != policies[0] for p in policies):
         raise DataError("lacks scores of a judge", where=origin.name, mend=mend)
-    counts = {judge: (int(both), int(odd)) for judge, (both, odd) in flipped.items()}
+    counts = {judge: (int(n), int(flips)) for judge, (n, flips) in flipped.items()}
     return JudgeOrders(about, run_ids=run_ids, boards=boards, flipped=counts)

@@ -1,4 +1,4 @@
-"""Changes of scores, order and significant pairs without one judge, or one run."""
+"""Changes of scores, orders and significant pairs without some of the judgments."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,15 +17,17 @@ from pgcjax.stats.uncertainty import weighted_means
 
 
 class LeftOutScores(NamedTuple):
-    """Scores by a measure.
+    """Scores by a measure, from all judgments and without those of each owner.
+
+    An owner is a judge or a run whose judgments are left out.
 
     Attributes:
         query_ids: Names of the judged queries.
         answered: Whether a run has a query.
         scores: Scores by all judgments; 0 where a run lacks the query.
-        without: the same without each owner's judgments; 0 where nobody is left who
-            judged the query, too.
-        present: Whether any judgment of a query is left.
+        without: Scores without the judgments of each owner; 0 also where no judgment of
+            the query is left.
+        present: Whether any judgment of a query is left without those of each owner.
     """
 
     query_ids: list[str]
@@ -37,16 +39,18 @@ class LeftOutScores(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut(Result):
-    """Scores of runs without the judgments of one judge, or one run, after the other.
+    """Scores of runs without the judgments of each judge, or of each run, in turn.
 
-    A measure is named as it was asked for; by default the first one.
+    Methods take the name of a measure as the user spelled it; None takes the first
+    measure.
 
     Attributes:
-        left_out: Judges or runs that own judgments, ascending.
-        judgments: Number of judgments of each; a row of weight w is w judgments.
-        documents: of runs, how many judged documents each alone brought; else None.
+        left_out: Owners of judgments, which are judges or runs, ascending.
+        judgments: Number of judgments of each owner; a row of weight w counts w times.
+        documents: Number of judged documents that only this run contributed; None if
+            the owners are judges.
         run_ids: Names of the scored runs, ascending.
-        scores: Scores of each measure.
+        scores: Scores by each measure.
         observed: Scores by all judgments, as `evaluate` returns them.
         table: Table of `changes` for each measure.
 
@@ -71,40 +75,42 @@ class LeftOut(Result):
         alpha: float = 0.05,
         correction: str = "holm",
     ) -> pd.DataFrame:
-        """Return what changes without the judgments of each owner, the most first.
+        """Return a row for each owner, the largest change of a mean first.
+
+        A change is the value without the judgments of the owner, less that with them.
+        Pairs of runs are tested by paired t tests.
 
         Returns:
-            left_out; judgments, that are gone; of a run that is left out, its own
-            score, score_without, rank and rank_without; tau, τ-b of the two orders of
-            the runs; gained and lost: pairs that are significant without the judgments
-            alone, or with them alone, by `correction` of paired t tests;
-            largest_change (of a mean, without less with) and run, whose it is, if any;
-            mean_change (over all runs); queries, that are left; and, of runs,
-            documents, that it alone brought.
+            left_out; judgments (number left out); if runs are left out, score,
+            score_without, rank and rank_without of that run; tau (τ-b of the two orders
+            of the runs); gained and lost (number of pairs that are significant only
+            without the judgments, or only with them); largest_change of the mean of a
+            run; run, its name, empty if it is 0; mean_change over all runs; queries
+            (number that still have judgments); if runs are left out, documents.
 
         Raises:
             UsageError: an argument is wrong.
         """
-        of, before, after = self._means(measure)
+        scores, before, after = self._means(measure)
         change = after - before
         moved = np.where(np.isnan(change), -1.0, np.abs(change)).argmax(1)
         largest = change[np.arange(len(after)), moved]
-        whose = np.where(largest == 0, "", np.array(self.run_ids, object)[moved])
-        with_all, without = self._significant(of, alpha, correction)
+        moved_run = np.where(largest == 0, "", np.array(self.run_ids, object)[moved])
+        with_all, without = self._significant(scores, alpha, correction)
         columns: dict[str, Any] = {
             "left_out": pd.Series(self.left_out, dtype="str"),
             "judgments": self.judgments,
         }
         if self.documents is not None:
-            columns |= self._places(before, after)
+            columns |= self._own_means_and_ranks(before, after)
         columns |= {
             "tau": taus(before[None], after),
             "gained": (without & ~with_all).sum(1),
             "lost": (with_all & ~without).sum(1),
             "largest_change": largest,
-            "run": pd.Series(whose, dtype="str"),
+            "run": pd.Series(moved_run, dtype="str"),
             "mean_change": change.mean(1),
-            "queries": of.present.sum(1),
+            "queries": scores.present.sum(1),
         }
         if self.documents is not None:
             columns["documents"] = self.documents
@@ -119,14 +125,16 @@ class LeftOut(Result):
         alpha: float = 0.05,
         correction: str = "holm",
     ) -> pd.DataFrame:
-        """List the pairs of runs whose significance changes, by owner; see `changes`.
+        """List the pairs of runs whose significance changes, for each owner.
+
+        The tests are those of `changes`.
 
         Returns:
-            left_out, run_a, run_b; difference (of the means, a less b), and
-            difference_without; significant, and significant_without.
+            left_out, run_a, run_b, difference (mean of a, less that of b),
+            difference_without, significant and significant_without.
         """
-        of, before, after = self._means(measure)
-        with_all, without = self._significant(of, alpha, correction)
+        scores, before, after = self._means(measure)
+        with_all, without = self._significant(scores, alpha, correction)
         owner, pair = np.nonzero(with_all != without)
         a, b = (side[pair] for side in tests.all_pairs(len(self.run_ids)))
         return pd.DataFrame(
@@ -142,27 +150,27 @@ class LeftOut(Result):
         )
 
     def matrix(self, left_out: str, measure: str | None = None) -> pd.DataFrame:
-        """Lay the scores without one owner out: a row per run, a column per query.
+        """Return the scores without one owner's judgments, runs × queries still judged.
 
-        They are, to the bit, those of `evaluate` on the other judgments, with the
-        queries that these judge; NaN where a run lacks a query and `missing` is `skip`.
+        They are, to the bit, the scores by `evaluate` from the other judgments; NaN
+        where a run lacks a query and `missing` is `skip`.
 
         Raises:
             UsageError: there is no such owner, or no such measure.
         """
-        of = self._of(measure)
+        scores = self._scores_by(measure)
         check_choice("left_out", left_out, self.left_out)
         owner = self.left_out.index(left_out)
-        scores, queries = of.without[owner], of.present[owner]
+        values, queries = scores.without[owner], scores.present[owner]
         if self.metadata["missing"] == "skip":
-            scores = np.where(of.answered, scores, np.nan)
-            queries = queries & of.answered.any(0)
-        wide = pd.DataFrame(scores, self.run_ids, of.query_ids)
+            values = np.where(scores.answered, values, np.nan)
+            queries = queries & scores.answered.any(0)
+        wide = pd.DataFrame(values, self.run_ids, scores.query_ids)
         wide = wide.rename_axis(index="run_id", columns="query_id")
         return wide.iloc[:, np.flatnonzero(queries)]
 
     def _lines(self) -> tuple[str, ...]:
-        """Return notes on the scores, and how far orders and means move."""
+        """Return notes on the scores, and on the changes of orders and means."""
         notes = [*self.observed.notes] if self.observed else []
         owner = f"one of {len(self.left_out)} {self.metadata['leave_out']}"
         for name in self.scores:
@@ -175,24 +183,27 @@ class LeftOut(Result):
             )
         return tuple(notes)
 
-    def _of(self, measure: str | None) -> LeftOutScores:
+    def _scores_by(self, measure: str | None) -> LeftOutScores:
         name = next(iter(self.scores)) if measure is None else measure
         if name not in self.scores:
             there = ", ".join(self.scores)
-            raise UsageError(f"nothing left out of {name!r}; there are {there}")
+            raise UsageError(f"no scores by {name!r}; there are {there}")
         return self.scores[name]
 
     def _means(
         self, measure: str | None
     ) -> tuple[LeftOutScores, np.ndarray, np.ndarray]:
-        """Return the scores, and the means of runs with and without each owner."""
-        of, missing = self._of(measure), self.metadata["missing"]
-        every = np.ones((1, len(of.query_ids)))
-        before = weighted_means(of.scores[None], of.answered, every, missing)[0]
-        return of, before, weighted_means(of.without, of.answered, of.present, missing)
+        """Return the scores, means by all judgments, and means without each owner."""
+        scores, missing = self._scores_by(measure), self.metadata["missing"]
+        answered, once = scores.answered, np.ones((1, len(scores.query_ids)))
+        before = weighted_means(scores.scores[None], answered, once, missing)[0]
+        after = weighted_means(scores.without, answered, scores.present, missing)
+        return scores, before, after
 
-    def _places(self, before: np.ndarray, after: np.ndarray) -> dict[str, Any]:
-        """Return the mean and rank of each run that is left out, with and without."""
+    def _own_means_and_ranks(
+        self, before: np.ndarray, after: np.ndarray
+    ) -> dict[str, Any]:
+        """Return mean and rank of each owning run, with and without its judgments."""
         place = [self.run_ids.index(run) for run in self.left_out]
         owners = np.arange(len(place))
         # A run without a mean is below all others.
@@ -205,20 +216,20 @@ class LeftOut(Result):
         }
 
     def _significant(
-        self, of: LeftOutScores, alpha: float, correction: str
+        self, scores: LeftOutScores, alpha: float, correction: str
     ) -> tuple[Bool[np.ndarray, " pairs"], Bool[np.ndarray, "owners pairs"]]:
-        """Test all pairs with, and without each owner."""
+        """Test all pairs of runs: by all judgments, and without each owner's."""
         tests.check_alpha(alpha)
         check_choice("correction", correction, CORRECTIONS)
         pairs = tests.all_pairs(len(self.run_ids))
-        shared = of.answered.all(0) | (self.metadata["missing"] != "skip")
+        shared = scores.answered.all(0) | (self.metadata["missing"] != "skip")
 
-        def significant(scores: np.ndarray, queries: np.ndarray) -> np.ndarray:
-            values = scores[:, queries & shared]
+        def significant(values: np.ndarray, queries: np.ndarray) -> np.ndarray:
+            values = values[:, queries & shared]
             if values.shape[1] < 2:
                 return np.zeros(len(pairs[0]), bool)
             return tests.adjust(tests.t(values, pairs), correction) < alpha
 
-        each = zip(of.without, of.present, strict=True)
-        without = np.array([significant(*one) for one in each])
-        return significant(of.scores, np.ones_like(shared)), without
+        of_owners = map(significant, scores.without, scores.present)
+        without = np.array([*of_owners])
+        return significant(scores.scores, np.ones_like(shared)), without

@@ -259,7 +259,7 @@ def test_what_cannot_be_left_out_is_refused():
     )
     found = pgcjax.uncertainty(runs, measures="PGC", **given)
     for call, message in (
-        (lambda: found.changes("AP"), "nothing left out of 'AP'; there are PGC"),
+        (lambda: found.changes("AP"), "no scores by 'AP'; there are PGC"),
         (
             lambda: found.matrix("j9"),
             f"left_out is one of {', '.join(judges)}, not 'j9'",
