@@ -1,25 +1,25 @@
-"""Moderated bootstrap-t max-T: which pairs of a family differ, all pairs together.
+"""Moderated bootstrap-t max-T: a simultaneous test of all pairs of a family.
 
-The statistic of a pair is T = mean / √(se² + s²), where mean and se² are of its
-differences query by query, and s² is the mean of se² over the pairs of the family that
-are not identical. Whole queries are resampled, for all runs together. In a resample T*
-is centred at the observed means, and its se*² and s*² are those of the resample. The
-largest |T*| of the family is what a |T| is compared with: p is for the family as a
-whole, and depends on the runs that are in it.
+The statistic of a pair is T = mean / √(se² + s²), where mean and se² are those of the
+differences z of its runs, query by query, and s² is the mean of se² over the pairs of
+the family that are not identical. Queries are resampled, for all runs together. In a
+resample, T* is centred at the observed mean, and se*² and s*² are computed from the
+resample. Each |T| is compared with the largest |T*| of the family: p holds for the
+family as a whole, and depends on the runs in it.
 
-The family is all pairs, or those with baselines alone. Of one pair s² is its own se²: T
-is Student's t by √2, and the test is the studentised bootstrap.
+The family is all pairs, or only those with baselines. If it is a single pair, s² = se²:
+then T is Student's t divided by √2, and the test is the studentised bootstrap.
 
 0/0 is 0, and c/0 is infinite, as in the limits of Student's t. Statistics that differ
-by rounding alone are equal, and a T* that equals T counts.
+by rounding alone are equal, and a T* that equals T counts as reaching it.
 
-A device finds by float32 which pairs may have the largest |T*| of a resample; numpy
-computes T* of these few in float64, runs in the order of their scores. So neither the
-order of runs, nor the cut of the work, nor the kind of device changes a result.
+A device finds in float32 which pairs may have the largest |T*| of a resample. numpy
+computes T* of these few in float64, with runs in the order of their scores. So the
+order of runs, the division of the work and the kind of device change no result.
 
 Source: the max-T of Westfall and Young 1993, and of Romano and Wolf 2005, with the
 bootstrap-t of Hall 1992 and a variance moderated by the family's (Tusher et al. 2001;
-Smyth 2004). docs/significance-evidence.md has what was simulated.
+Smyth 2004). docs/significance-evidence.md has simulations.
 """
 
 from dataclasses import dataclass
@@ -37,11 +37,11 @@ from pgcjax.stats.tests import OfPairs, RunPairs, differences
 TIE = 1e-9
 """Statistics that differ by no more, relatively, are equal."""
 
-_TOGETHER = 2**16  # pairs of which bounds are held together
-_EXACT = 2**19  # numbers of each array in float64: they stay near the processor
-_UNIT = 2.0**-24  # unit of rounding in float32
-_LEAST = 1e-13  # a variance that is less than this share of the squares is 0
-_ROUNDED = 2.0  # differences of whole scores, less their mean, that are rounding
+_TOGETHER = 2**16  # most pairs whose ratios are in memory together
+_EXACT = 2**19  # numbers in each array of float64, which then fit a processor's cache
+_UNIT = 2.0**-24  # largest relative error of rounding to float32
+_LEAST = 1e-13  # a variance below this share of the sum of squares counts as 0
+_ROUNDED = 2.0  # a difference of whole scores, less its mean, up to this counts as 0
 
 Largest = Float64[np.ndarray, " resamples"]
 
@@ -52,9 +52,9 @@ def observed(
     """Compute the moderated statistic of each pair of a family.
 
     Returns:
-        |T| of each pair, less what may be rounding; infinite where all differences are
-        equal, and so are those of all other pairs. And √(se² + s²) of each pair, more
-        what may be rounding: so much less than it times T* is no larger than T*.
+        |T| of each pair, decreased by the rounding error; infinite if the differences
+        of each pair are constant, and those of this pair not 0. And √(se² + s²) of each
+        pair as a difference of scores, increased by the rounding error.
     """
     x, queries = scores.values, scores.values.shape[1]
     total, squares = np.zeros(len(pairs[0])), np.zeros(len(pairs[0]))
@@ -73,7 +73,10 @@ def observed(
 def _statistic(
     top: Float64[np.ndarray, "..."], spread: Float64[np.ndarray, "..."], queries: int
 ) -> Float64[np.ndarray, "..."]:
-    """Compute |T| of (Σz)² / queries and Σ(z - mean)², that of the family added."""
+    """Compute |T|, where top is (Σz)² / queries.
+
+    spread is Σ(z - mean)² of the pair, plus the mean of that over the family.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         square = (queries - 1) * top / spread
     return np.sqrt(np.where(top == 0, 0.0, square))
@@ -81,14 +84,15 @@ def _statistic(
 
 @dataclass(frozen=True)
 class Family:
-    """Pairs that are compared together, runs in the order of their scores.
+    """Pairs of runs that are compared together.
 
     Attributes:
-        scores: of the runs, ascending by their first score, then the next.
-        pairs: of the family, ascending; those of runs with equal scores are one.
-        every: the same with as many as there are.
-        complete: whether every two runs are a pair.
-        size: how many of `every` are not identical.
+        scores: Scores of the runs, which are in lexicographic order of their scores.
+        pairs: Distinct pairs of the family, ascending; runs with equal scores count as
+            one run.
+        every: All pairs of the family, ascending.
+        complete: Whether every two runs are a pair.
+        size: Number of pairs in `every` whose runs differ in a score.
     """
 
     scores: WholeScores
@@ -101,7 +105,7 @@ class Family:
     def of(
         cls, scores: WholeScores, pairs: RunPairs, same: Bool[np.ndarray, " pairs"]
     ) -> "Family":
-        """Sort runs by their scores, so that neither order nor names have an effect.
+        """Sort runs by their scores, so that their order and names have no effect.
 
         Args:
             scores: Scores of all runs.
@@ -113,7 +117,8 @@ class Family:
         rank, runs = np.argsort(order, kind="stable"), len(order)
         sides = rank[np.stack(pairs)]
         every = np.sort(sides.min(0) * runs + sides.max(0))
-        first = np.searchsorted(place[order], place[order])  # of each group of equals
+        # For each run, the first of the runs with the same scores.
+        first = np.searchsorted(place[order], place[order])
         low, high = (first[side] for side in divmod(every, runs))
         codes = np.sort((low * runs + high)[low != high])
         codes = codes[np.diff(codes, prepend=-1) > 0]
@@ -128,20 +133,30 @@ class Family:
     def spread(
         self, weights: Weights, part: slice = slice(None)
     ) -> Float64[np.ndarray, " resamples"]:
-        """Compute the family's mean of Σ(z - mean)² over a part of each resample."""
+        """Compute the mean of Σ(z - mean)² over the pairs of the family.
+
+        Args:
+            weights: Number of times that each resample holds each query.
+            part: Columns of the queries to which the weights belong.
+        """
         x, queries = self.scores.values[:, part], len(weights)
         total, size = x.sum(1, keepdims=True), max(1, self.size)
-        squares = self._added(x - total / queries, _ROUNDED) @ weights / size
-        # Sums of whole numbers are exact, whatever their order.
-        sums = self._added(x @ weights - total, self.scores.slack) / size
-        left = squares - sums / queries
-        return np.where(left > _LEAST * squares, left, 0.0)
+        squares = self._squared_differences(x - total / queries, _ROUNDED)
+        squares = squares @ weights / size
+        # Sums of whole numbers are exact in any order.
+        moved = x @ weights - total
+        sums = self._squared_differences(moved, self.scores.slack) / size
+        spread = squares - sums / queries
+        return np.where(spread > _LEAST * squares, spread, 0.0)
 
-    def _added(
+    def _squared_differences(
         self, x: Float64[np.ndarray, "runs columns"], least: float
     ) -> Float64[np.ndarray, " columns"]:
-        """Add up, in each column, the squared differences of all pairs."""
-        if self.complete:  # Σ (x - x')² is as many times Σ x² as there are runs
+        """Sum, in each column, the squared differences of all pairs of the family.
+
+        Differences up to `least`, or deviations from the mean of all runs, count as 0.
+        """
+        if self.complete:  # If Σ x = 0, Σ (x - x')² over all pairs is runs · Σ x²
             x = x - x.mean(0)
             x[np.abs(x) <= least] = 0.0
             return len(x) * (x * x).sum(0)
@@ -176,23 +191,23 @@ def largest(
     ratios = partial(resample.program("largest_ratios"), *placed)
     step = resample.pairs_at_once(len(family.pairs[0]), resamples, budget)
     together = max(step, min(_TOGETHER, budget // (8 * resamples)) // step * step)
-    # A norm of float32 is off by a share, and as each difference in it; so is a mean.
+    # Bounds of float32 errors: of Σw*, and, relatively, of its ratio to a norm.
     with np.errstate(divide="ignore"):
-        norm = 1 / np.sqrt(scaled)
-    off = 4 * _UNIT * np.abs(sums).max(0) + 1e-12
-    share = (queries + 64) * _UNIT + 4 * _UNIT * queries**0.5 * norm
+        inverse_norm = 1 / np.sqrt(scaled)
+    sum_error = 4 * _UNIT * np.abs(sums).max(0) + 1e-12
+    ratio_error = (queries + 64) * _UNIT + 4 * _UNIT * queries**0.5 * inverse_norm
     for low in range(0, len(family.pairs[0]), together):
         block, (first, second) = slice(low, low + together), family.pairs
         pairs = first[block], second[block]
         roots = np.sqrt(np.concatenate(resample.in_steps(ratios, step, *pairs)))
-        # The largest so far, as what the device computes: T² is (Q - 1) r / (1 - r).
+        # The root of the ratio r of the largest T*² so far: T*² = (Q - 1) r / (Q - r).
         with np.errstate(invalid="ignore"):
             reached = np.sqrt(queries * best / (queries - 1 + best))
         reached[np.isinf(best)] = np.sqrt(queries)
         highest = np.maximum(roots.max(0), reached)
         with np.errstate(invalid="ignore"):
-            slack = 2 * (off * norm + share * highest)
-        close = ~(roots < highest - slack)  # what is not a number is left open
+            slack = 2 * (sum_error * inverse_norm + ratio_error * highest)
+        close = ~(roots < highest - slack)  # also true where a bound is NaN
         best = _exact(family, pairs, weights, spread, close, best)
     return np.sqrt(best)
 
@@ -205,7 +220,16 @@ def _exact(
     close: Bool[np.ndarray, "groups resamples"],
     best: Float64[np.ndarray, " resamples"],
 ) -> Float64[np.ndarray, " resamples"]:
-    """Raise the largest T*² of each resample to those of groups of pairs."""
+    """Raise the largest T*² of each resample to the T*² of close groups of pairs.
+
+    Args:
+        family: Family of pairs.
+        pairs: Pairs of which each `paired_counts.GROUP` in turn are a group.
+        weights: Number of times that each resample holds each query.
+        spread: Mean of Σ(z - mean)² over the pairs of the family.
+        close: Whether a group may have the largest |T*| of a resample.
+        best: Largest T*² of each resample so far.
+    """
     x, slack = family.scores.values, family.scores.slack
     queries, count = len(weights), len(pairs[0])
     w = np.ascontiguousarray(weights.T)
@@ -213,24 +237,23 @@ def _exact(
     open_groups, open_resamples = np.nonzero(close)
     step = max(1, _EXACT // (queries * paired_counts.GROUP))
     for low in range(0, len(open_groups), step):
-        group, drawn = (
-            each[low : low + step] for each in (open_groups, open_resamples)
-        )
+        block = slice(low, low + step)
+        group, drawn = open_groups[block], open_resamples[block]
         places = group[:, None] * paired_counts.GROUP + np.arange(paired_counts.GROUP)
         a, b = (side[np.minimum(places, count - 1)] for side in pairs)
         z = x[a] - x[b]
         total = z.sum(2)
-        weighed = w[drawn][:, None, :]
-        mean = (z * weighed).sum(2) - total
-        mean[np.abs(mean) <= slack] = 0.0
+        counts = w[drawn][:, None, :]
+        sums = (z * counts).sum(2) - total
+        sums[np.abs(sums) <= slack] = 0.0
         z -= total[..., None] / queries
         z[np.abs(z) <= _ROUNDED] = 0.0
         z *= z
-        z *= weighed
+        z *= counts
         squares = z.sum(2)
-        top = mean * mean / queries
-        left = squares - top
-        left[left <= _LEAST * squares] = 0.0
-        statistic = _statistic(top, left + spread[drawn][:, None], queries)
+        top = sums * sums / queries
+        variation = squares - top
+        variation[variation <= _LEAST * squares] = 0.0
+        statistic = _statistic(top, variation + spread[drawn][:, None], queries)
         np.maximum.at(best, drawn, statistic.max(1) ** 2)
     return best

@@ -1,4 +1,4 @@
-"""Tests of differences between runs, by name: p, corrected, and which pairs differ."""
+"""Tests of differences between runs, chosen by name, and decisions on their p."""
 
 import math
 import os
@@ -25,13 +25,13 @@ FAMILY = ("max-t", "tukey", "anova")
 """Tests whose p-values are for all pairs together already."""
 
 MOST_RESAMPLES = 500_000
-"""Most resamples that are made by default."""
+"""Largest number of resamples that is chosen by default."""
 
 SAVE_EVERY = 5.0
-"""Seconds between two states in a journal."""
+"""Seconds between two states saved in a journal."""
 
-_BEYOND = 2  # times as many as the least, if nobody says how many
-_ENUMERATED = 16  # queries up to which all sign flips are made
+_BEYOND = 2  # default number of resamples, as a multiple of the least possible
+_ENUMERATED = 16  # most queries for which all sign flips are enumerated
 _STATE = "finished-blocks"
 
 Total = Float64[np.ndarray, " pairs_or_resamples"]
@@ -44,11 +44,11 @@ class Outcome:
     Attributes:
         p_value: p of each pair.
         error: Monte-Carlo standard error of each p, 0 where p is exact.
-        resamples: how many were made, or all there are; 0 for tests without.
-        exact: whether p is the share among all possible ones.
-        largest: of tests whose p-values are for all pairs together, the largest
-            statistic of each resample, ascending.
-        unit: what 1 of that statistic is as a difference of means, of each pair.
+        resamples: Number of resamples, drawn or enumerated; 0 for tests without.
+        exact: Whether p needs no random resamples.
+        largest: Largest statistic of all pairs in each resample, ascending, if the test
+            resamples and its p-values are for all pairs together; otherwise None.
+        unit: Difference of means at which this statistic of a pair is 1, or None.
     """
 
     p_value: OfPairs
@@ -61,22 +61,23 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Decision:
-    """P-values of pairs, what they are once corrected, and which are significant.
+    """P-values of pairs, corrected p-values, and significant pairs.
 
     Attributes:
         test: One of `choices.TESTS`.
         correction: `none` where there is nothing to correct.
         outcome: Outcome of the test.
-        adjusted: Corrected p; below alpha, a pair is significant.
+        adjusted: Corrected p; a pair is significant if it is below alpha.
         significant: Whether each pair is significant.
-        level: of each interval: 0 is outside exactly where p, uncorrected, is below.
-            It is alpha; with `holm` alpha / pairs (Bonferroni), so that all intervals
-            hold together, while Holm finds what they show and sometimes more; with
-            `bh` alpha · significant / pairs, where 0 is outside exactly of significant
-            pairs [Benjamini and Yekutieli 2005].
-        simultaneous: whether all intervals hold together with chance 1 - alpha.
-        least: the smallest p, corrected, that so many queries allow; 0 if there is no
-            such limit.
+        level: 1 - confidence level of the interval of each pair, which excludes 0
+            exactly if the uncorrected p is below `level`. It is alpha without
+            correction; alpha / pairs with `holm` (Bonferroni), so that all intervals
+            hold together, and Holm may find more pairs than intervals exclude 0; and
+            alpha · significant pairs / pairs with `bh`, so that exactly the intervals
+            of significant pairs exclude 0 [Benjamini and Yekutieli 2005].
+        simultaneous: Whether all intervals hold together with probability 1 - alpha.
+        least: Smallest corrected p that is possible with so many queries; 0 if there is
+            no such limit.
     """
 
     test: str
@@ -100,7 +101,7 @@ def decide(
     seed: int = 0,
     **settings: Any,
 ) -> Decision:
-    """Test pairs of runs, and decide which differ.
+    """Test pairs of runs, and decide which of them differ significantly.
 
     Args:
         values: Scores.
@@ -134,11 +135,14 @@ def check_decision(
     resamples: int | None,
     seed: int,
 ) -> int | None:
-    """Choose the number of resamples, if the test makes any; arguments as of `decide`.
+    """Check arguments of `decide`, and choose the number of resamples.
+
+    Returns:
+        The number of resamples; None if the test makes none.
 
     Raises:
-        UsageError: an argument is wrong, or no p of so many resamples can be
-            significant once it is corrected.
+        UsageError: an argument is wrong, or no corrected p can be significant with so
+            few resamples.
     """
     check_choice("test", test, TESTS)
     check_choice("correction", correction or "none", CORRECTIONS)
@@ -170,7 +174,7 @@ def check_decision(
 
 
 def check_resampling(resamples: int, seed: int, precision: float | None = None) -> None:
-    """Refuse arguments of resampling that make no sense, by a UsageError."""
+    """Raise a UsageError if an argument of resampling is not valid."""
     if resamples < 1 or seed < 0 or (precision is not None and not 0 < precision < 0.5):
         raise UsageError(
             f"resamples={resamples}, seed={seed}, precision={precision}: expected at "
@@ -179,7 +183,7 @@ def check_resampling(resamples: int, seed: int, precision: float | None = None) 
 
 
 def _correction(test: str, pairs: int, correction: str | None) -> str:
-    """Choose the correction of p: none of one pair, or of tests for all pairs."""
+    """Choose the correction of p: none for one pair, or for tests of all pairs."""
     return "none" if test in FAMILY or pairs == 1 else correction or "holm"
 
 
@@ -190,14 +194,14 @@ def decision(
     alpha: float,
     least: Fraction = Fraction(0),
 ) -> Decision:
-    """Correct p-values, and decide which pairs differ.
+    """Correct p-values, and decide which pairs differ significantly.
 
     Args:
         outcome: Outcome of the test, or exact p.
         test: One of `choices.TESTS`.
         correction: Correction as in `compare`.
         alpha: Level of the test.
-        least: Smallest possible p, uncorrected.
+        least: Smallest possible uncorrected p.
     """
     if not isinstance(outcome, Outcome):
         outcome = Outcome(outcome, np.zeros(len(outcome)))
@@ -209,9 +213,9 @@ def decision(
         level /= count
     elif chosen == "bh":
         level *= Fraction(max(1, int(significant.sum())), count)
-    together = test in FAMILY or chosen == "holm" or count == 1
+    simultaneous = test in FAMILY or chosen == "holm" or count == 1
     least *= 1 if chosen == "none" else count
-    decided = (adjusted, significant, level, together, least)
+    decided = (adjusted, significant, level, simultaneous, least)
     return Decision(test, chosen, outcome, *decided)
 
 
@@ -243,28 +247,29 @@ def run(
 
     Args:
         values: Finite scores of at least 2 runs and 2 queries.
-        pairs: to test, none twice; the family of "max-t", while "tukey" and "anova"
-            look at all runs anyway.
+        pairs: Distinct pairs. They are the family of "max-t"; "tukey" and "anova" use
+            all runs of `values`.
         test: One of `TESTS`.
-        resamples: `RESAMPLES` by default.
-        seed: Seed of the random numbers, from 0.
-        precision: resample until no Monte-Carlo standard error of a p is larger.
+        resamples: Number of resamples; None takes that of `RESAMPLES`.
+        seed: Seed of the random numbers, 0 or larger.
+        precision: Largest Monte-Carlo standard error of a p; resamples are added until
+            none is larger.
         memory: Bytes that intermediate results may take.
         progress: Function called with `(stage, done, total)`.
-        journal: folder for what is counted, with which the same call goes on.
+        journal: Folder where counts are saved; the same call, repeated, continues.
 
     Raises:
         UsageError: an argument is wrong. DataError: the journal is of another job.
     """
     check_choice("test", test, TESTS)
     if test not in RESAMPLES:
-        plain = {"t": tests.t, "wilcoxon": tests.wilcoxon, "anova": tests.tukey}
-        p = plain[test](values, pairs)
+        analytic = {"t": tests.t, "wilcoxon": tests.wilcoxon, "anova": tests.tukey}
+        p = analytic[test](values, pairs)
         return Outcome(p, np.zeros_like(p))
     count = RESAMPLES[test] if resamples is None else resamples
     check_resampling(count, seed, precision)
     queries = values.shape[1]
-    same = tests.identical(values, pairs)  # of these p is 1
+    same = tests.identical(values, pairs)  # pairs whose p is 1
     exact = test == "permutation" and 2**queries <= max(count, 2**_ENUMERATED)
     statistic = _statistic(values, pairs, test, seed, memory_limit(memory), exact, same)
     saved = None
@@ -273,7 +278,7 @@ def run(
         saved = _opened(journal, about, statistic.scores, pairs)
     if not exact:
         return _sampled(statistic, same, count, precision, progress, saved)
-    half = 2 ** (queries - 1)  # the other half mirrors these
+    half = 2 ** (queries - 1)  # the other half of the signs gives the same |Σz|
     hits = _extended(statistic, np.zeros(len(same)), 0, half, progress, saved)
     p = np.where(same, 1.0, hits / half)
     return Outcome(p, np.zeros_like(p), 2**queries)
@@ -285,7 +290,7 @@ def _opened(
     scores: resample.WholeScores,
     pairs: RunPairs,
 ) -> Checkpoint:
-    """Open the journal of a job, which depends on these scores and pairs."""
+    """Open the journal of a job, which the scores and pairs identify."""
     arrays = (scores.values, *map(np.asarray, pairs))
     data = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
     return Checkpoint(journal, about | {"scores": sha256(data).hexdigest()})
@@ -293,15 +298,16 @@ def _opened(
 
 @dataclass(frozen=True)
 class _Statistic:
-    """Results of a test for a block of resamples.
+    """Statistic of a test, which resamples are compared with, block by block.
 
     Attributes:
         scores: Scores of all runs.
-        block: counts of pairs, or the largest statistic of each resample, of a block
-            with this number and size, on a device.
-        reach: of tests whose resamples have one statistic, the largest of all pairs:
-            what it must be, of each pair.
-        unit: what 1 of that statistic is as a difference of means, of each pair.
+        block: Function of number, size and device of a block of resamples. It counts
+            the resamples that reach the statistic of each pair, or, for tests with
+            `reach`, returns the largest statistic of all pairs in each resample.
+        reach: Observed statistic of each pair, less rounding: resamples count whose
+            largest statistic is not below it.
+        unit: Difference of means at which the statistic of a pair is 1.
     """
 
     scores: resample.WholeScores
@@ -319,6 +325,7 @@ def _statistic(
     exact: bool,
     same: Bool[np.ndarray, " pairs"],
 ) -> _Statistic:
+    """Prepare the statistic of a test that resamples; `exact` enumerates all signs."""
     scores, queries = resample.WholeScores.of(values), values.shape[1]
     budget = memory // (2 * resample.workers())
 
@@ -365,7 +372,7 @@ def _sampled(
 ) -> Outcome:
     """Resample until p is precise enough."""
     if precision is not None:
-        count = _whole_blocks(count)  # which can be added to
+        count = _whole_blocks(count)  # only after whole blocks can more be added
     done, total = 0, np.zeros(len(same) if statistic.reach is None else 0)
     while True:
         total = _extended(statistic, total, done, count, progress, saved)
@@ -395,17 +402,18 @@ def _extended(
     progress: Progress | None,
     saved: Checkpoint | None,
 ) -> Total:
-    """Go on, block by block, until there are so many resamples.
+    """Add blocks of resamples to results until there are as many as requested.
 
-    The first time, with what a journal has.
+    The first call, with `done` 0, continues from the state that a journal has.
 
     Args:
         statistic: Statistic of the test.
-        total: counts of pairs, or the one statistic of each resample, so far.
-        done: resamples so far, in whole blocks.
+        total: Results so far: counts of pairs, or the largest statistic of each
+            resample.
+        done: Number of resamples so far, in whole blocks.
         resamples: Number of resamples requested.
         progress: Function as in `run`.
-        saved: where what is counted is kept.
+        saved: Journal in which results are saved.
     """
     state = saved.load(_STATE) if saved and not done else None
     if state and int(state["done"]) <= resamples:

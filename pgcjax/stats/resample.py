@@ -2,8 +2,9 @@
 
 The host draws random numbers with numpy's Philox, by seed, kind and block of `BLOCK`
 resamples. They are equal on every device, in every version of JAX, and for any division
-of the work; the first n of N resamples are those of n. A block is also the unit of
-work: devices get whole blocks, so all multiply matrices of the same shapes.
+of the work; and the first n of N resamples equal those drawn if n are requested. A
+block is also the unit of work: devices get whole blocks, so all multiply matrices of
+the same shapes.
 """
 
 import math
@@ -27,8 +28,8 @@ BLOCK = 500
 """Resamples that are drawn and counted together."""
 
 _KINDS = {"bootstrap": 0, "permutation": 1, "tukey": 2}
-_CACHED = 1024  # pairs at once on a CPU, whose statistics stay in a core's cache
-_FEW = 32  # pairs at once, of those that bounds do not decide
+_CACHED = 1024  # pairs at once on a CPU, so that statistics stay in a core's cache
+_FEW = 32  # pairs at once, if bounds leave few pairs undecided
 
 Weights = Float64[np.ndarray, "queries resamples"]
 """Weight of each query in each resample: its multiplicity, or its sign."""
@@ -41,8 +42,7 @@ class WholeScores:
     Attributes:
         values: Scores as whole numbers, in units of `unit`.
         unit: Score that 1 stands for: about 1e-14 of the largest for 50 queries.
-        slack: Largest difference of two sums over queries that count as equal, since
-            their scores were rounded.
+        slack: Largest difference by rounding of two sums over queries that were equal.
     """
 
     values: Values
@@ -67,11 +67,18 @@ def generator(seed: int, kind: str, block: int) -> np.random.Generator:
 def indices(
     seed: int, block: int, size: int, *queries: int
 ) -> Int64[np.ndarray, "resamples queries"]:
-    """Draw queries with replacement, from each stratum as many as it has."""
+    """Draw queries with replacement, from each stratum as many as it has.
+
+    Args:
+        seed: Seed of the random numbers.
+        block: Number of the block.
+        size: Number of resamples in the block.
+        queries: Number of queries in each stratum, in the order of columns.
+    """
     random, first = generator(seed, "bootstrap", block), np.cumsum([0, *queries])
     drawn = [random.integers(0, count, (size, count)) for count in queries]
     strata = zip(drawn, first, strict=False)
-    return np.concatenate([low + part for part, low in strata], axis=1)
+    return np.concatenate([low + places for places, low in strata], axis=1)
 
 
 def multiplicities(
@@ -118,21 +125,22 @@ def all_signs(block: int, size: int, queries: int) -> Weights:
 def largest_ranges(
     values: Values, seed: int, block: int, size: int, near: int = 2**20
 ) -> Float64[np.ndarray, " resamples"]:
-    """Permute each query's scores over runs; give the range of the sums [Sakai Fig. 4].
+    """Permute each query's scores over runs; return the range of sums [Sakai Fig. 4].
 
-    Scores, which are whole, are sorted first, so the order of runs has no effect. numpy
-    permutes faster than JAX sorts on a CPU; results for every device use it, so all get
-    the same numbers. Copies made at once take `near` bytes.
+    Scores, which are whole numbers, are sorted first, so the order of runs has no
+    effect. numpy permutes whatever the device is: it is faster than sorting by JAX on a
+    CPU, and all devices get the same numbers. Copies of the scores that are made at
+    once take `near` bytes.
     """
     rows = np.ascontiguousarray(np.sort(values, axis=0).T)
     random = generator(seed, "tukey", block)
     step = max(1, near // max(1, rows.nbytes))
     ranges = np.empty(size)
     for low in range(0, size, step):
-        many = min(step, size - low)
-        copies = np.broadcast_to(rows, (many, *rows.shape))
+        resamples = min(step, size - low)
+        copies = np.broadcast_to(rows, (resamples, *rows.shape))
         sums = random.permuted(copies, axis=2).sum(axis=1)
-        ranges[low : low + many] = np.ptp(sums, axis=1)
+        ranges[low : low + resamples] = np.ptp(sums, axis=1)
     return ranges
 
 
@@ -162,8 +170,8 @@ def count(
     step = pairs_at_once(len(pairs[0]), weights.shape[1], budget)
     put = partial(at, device=device)
     if kind == "permutation":
-        given = put((scores.values, weights, np.float64(scores.slack)))
-        flips = partial(program("sign_flip"), *program("flipped")(*given))
+        placed = put((scores.values, weights, np.float64(scores.slack)))
+        flips = partial(program("sign_flip"), *program("flipped")(*placed))
         return _in_blocks(flips, step, *pairs)
     return _studentised(scores, pairs, weights, put, step)
 
@@ -171,30 +179,31 @@ def count(
 def _studentised(
     scores: WholeScores, pairs: RunPairs, weights: Weights, put: Callable, step: int
 ) -> Int64[np.ndarray, " pairs"]:
-    """Count for `bootstrap` by bounds in float32, and undecided pairs by the rule."""
+    """Count for `bootstrap` by bounds in float32, then exactly for undecided pairs."""
     first, second = pairs
     sums, slack = scores.values.sum(1), np.float64(scores.slack)
     total = np.abs(sums[first] - sums[second])
-    about, unit = centred(scores.values)
-    near = program("approximate")(*put((about, with_observed(weights), slack, unit)))
+    c, unit = centred(scores.values)
+    near = program("approximate")(*put((c, with_observed(weights), slack, unit)))
     bounds = partial(program("bootstrap_bounds"), near)
     counts = _in_blocks(bounds, step, (total / unit).astype(np.float32), *pairs)
     equal = total <= slack
     counts[equal] = weights.shape[1]  # all resamples reach 0
-    left = np.flatnonzero((counts >= paired_counts.OPEN) & ~equal)
-    if len(left):
+    undecided = np.flatnonzero((counts >= paired_counts.OPEN) & ~equal)
+    if len(undecided):
         exact = partial(program("bootstrap"), *put((scores.values, weights, slack)))
-        step = step if 4 * len(left) > step else min(step, _FEW)
-        counts[left] = _in_blocks(exact, step, first[left], second[left])
+        step = step if 4 * len(undecided) > step else min(step, _FEW)
+        pairs = first[undecided], second[undecided]
+        counts[undecided] = _in_blocks(exact, step, *pairs)
     return counts
 
 
 def _in_blocks(
-    counted: Callable, step: int, *of_pairs: np.ndarray
+    call: Callable, step: int, *of_pairs: np.ndarray
 ) -> Int64[np.ndarray, " pairs"]:
-    """Count with a program for a fixed number of pairs at once."""
-    parts = [np.zeros(0, np.int64), *in_steps(counted, step, *of_pairs)]
-    return np.concatenate(parts)[: len(of_pairs[0])].astype(np.int64)
+    """Count with a program on arrays of pairs, `step` pairs at once."""
+    counts = [np.zeros(0, np.int64), *in_steps(call, step, *of_pairs)]
+    return np.concatenate(counts)[: len(of_pairs[0])].astype(np.int64)
 
 
 def in_steps(call: Callable, step: int, *of_pairs: np.ndarray) -> list[np.ndarray]:
@@ -202,12 +211,12 @@ def in_steps(call: Callable, step: int, *of_pairs: np.ndarray) -> list[np.ndarra
 
     Pairs of a run with itself pad the last block, so all blocks have one shape.
     """
-    total, parts = len(of_pairs[0]), []
+    total, outputs = len(of_pairs[0]), []
     small = [a.astype(np.int32) if a.dtype == np.int64 else a for a in of_pairs]
     for low in range(0, total, step):
-        end = max(0, low + step - total)
-        parts.append(call(*(np.pad(a[low : low + step], (0, end)) for a in small)))
-    return [*map(np.asarray, parts)]
+        padding = 0, max(0, low + step - total)
+        outputs.append(call(*(np.pad(a[low : low + step], padding) for a in small)))
+    return [*map(np.asarray, outputs)]
 
 
 def pairs_at_once(pairs: int, resamples: int, budget: int) -> int:
@@ -219,21 +228,26 @@ def pairs_at_once(pairs: int, resamples: int, budget: int) -> int:
 
 
 def centred(values: Values) -> tuple[Values, np.float64]:
-    """Take from scores what all runs share and their means; 1 is the largest, `unit`.
+    """Subtract means of runs and of queries from scores, and scale the largest to 1.
 
-    The differences of a pair, less their mean, are differences of these values. Without
-    the leading digits that both runs share, float32 holds more of those that differ.
+    The differences of a pair, less their mean, are differences of these values, too.
+    float32 holds more of the digits in which two runs differ, because the leading
+    digits that they share are gone.
+
+    Returns:
+        The values, and the `unit` by which they were divided.
     """
-    about = values - values.mean(1, keepdims=True)
-    about -= about.mean(0)
-    unit = np.abs(about).max(initial=0.0) or 1.0
-    return about / unit, np.float64(unit)
+    c = values - values.mean(1, keepdims=True)
+    c -= c.mean(0)
+    unit = np.abs(c).max(initial=0.0) or 1.0
+    return c / unit, np.float64(unit)
 
 
 def with_observed(weights: Weights) -> Weights:
-    """Fill resamples up to whole lanes, and by one at least, with the observed sample.
+    """Pad resamples to whole lanes, by at least one, with the observed sample.
 
-    It holds each query once, and its mean, shifted to the null, is 0: no hit.
+    The observed sample holds each query once. Shifted to the null, its mean is 0, so it
+    is never counted as extreme.
     """
     queries, resamples = weights.shape
     lanes = paired_counts.LANES
@@ -243,7 +257,7 @@ def with_observed(weights: Weights) -> Weights:
 
 @cache
 def program(name: str) -> Callable:
-    """Return a function of `paired_counts`, to be compiled for each shape."""
+    """Return the program of a function of `paired_counts`, compiled for each shape."""
     return Program(getattr(paired_counts, name))
 
 
