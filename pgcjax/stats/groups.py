@@ -8,12 +8,11 @@ Means = Float[np.ndarray, " runs"]
 
 
 def letters(different: Different, means: Means) -> list[str]:
-    """Return letters of runs: two share one exactly if they are not different.
+    """Assign letters to runs: two runs share one exactly if they are not different.
 
-    Each letter stands for a set of runs without a different pair, to which no run can
-    be added. Sets are added, best runs first, until each pair that is not different is
-    in a set. If the difference of means alone decides, as in Tukey's test, no fewer
-    letters suffice.
+    Each letter stands for a maximal set of runs of which no two are different. Sets are
+    made, the best runs first, until each pair that is not different is in a set. If the
+    difference of means alone decides, as in Tukey's test, no fewer letters suffice.
 
     Args:
         different: Whether two runs are different, for each pair; symmetric.
@@ -47,21 +46,21 @@ def memberships(different: Different, means: Means) -> list[list[str]]:
 
 
 def _cover(alike: list[int]) -> list[int]:
-    """Cover every edge of a graph, and every vertex, by maximal cliques of bits."""
-    left = [edges & ~(1 << i) for i, edges in enumerate(alike)]
+    """Cover all edges and vertices of a graph by maximal cliques, as sets of bits."""
+    uncovered = [edges & ~(1 << i) for i, edges in enumerate(alike)]
     sets = []
     for i in range(len(alike)):
-        alone = True
-        while left[i] or (alone and alike[i] == 1 << i):
-            alone = False
-            clique, open_ = 1 << i, alike[i] & ~(1 << i)
-            while open_:
-                # Pairs that are in no set yet come first, then the best run.
-                j = _lowest(open_ & left[i] or open_)
+        isolated = alike[i] == 1 << i
+        while uncovered[i] or isolated:
+            isolated = False
+            clique, candidates = 1 << i, alike[i] & ~(1 << i)
+            while candidates:
+                # Runs whose pair with i is in no set yet come first, then the best run.
+                j = _lowest(candidates & uncovered[i] or candidates)
                 clique |= 1 << j
-                open_ &= alike[j] & ~(1 << j)
+                candidates &= alike[j] & ~(1 << j)
             for j in _members(clique):
-                left[j] &= ~clique
+                uncovered[j] &= ~clique
             sets.append(clique)
     return sets
 

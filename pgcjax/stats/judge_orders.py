@@ -30,6 +30,8 @@ from pgcjax.stats.orders import (
 KEEP = FLIPS[0]
 _LINES = 6  # pairs of judges that get a line each; for more, one line has the range
 SAVED = ("judge", "flips", "run_id", "query_id", "value")
+"""Columns of a saved file."""
+
 COEFFICIENTS = ("tau", "tau_ap_b")
 
 

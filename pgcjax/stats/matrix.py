@@ -43,7 +43,11 @@ NAMES = {
     "measure": ("metric",),
     "value": ("score",),
 }
+"""Canonical names of columns, and other names that are accepted."""
+
 AVERAGES = ("all", "amean", "average")
+"""Query ids that stand for means over queries in files of other tools."""
+
 _KEYS = ["run_id", "query_id"]
 _ROW = ("run_id", "query_id", "value")
 
@@ -59,7 +63,7 @@ class Matrix:
             measure is geometric.
         measure: Name of the measure; empty if the source has none.
         notes: Notes on changes of the data, a line each.
-        lacked: Runs that lacked a query, by query; it is omitted or 0 for them.
+        lacked: Runs that lacked a query, by its name; their score is omitted or 0.
     """
 
     run_ids: list[str]
@@ -80,9 +84,9 @@ def read(
     """Read scores of one measure.
 
     Args:
-        scores: our `Scores`; a DataFrame; a CSV, TSV, JSONL or Parquet file, or text of
-            another tool; with a row per score, or wide: a row per query and
-            a column per run, or, if a column is run_id, the other way round.
+        scores: `Scores`, a DataFrame, a CSV, TSV, JSONL or Parquet file, or text of
+            another tool. Tables have a row per score, or a row per query and a column
+            per run, or, with a column run_id, a row per run and a column per query.
         measure: Name of the measure; needed if there are several.
         columns: Names of run_id, query_id, measure or value in the source.
         missing: Treatment of queries that runs lack: `error`, `drop` for all runs, or
@@ -110,7 +114,8 @@ class CheckedScores:
 
     Attributes:
         name: Name of the source.
-        wide: Table of runs × queries of a measure, and its name.
+        wide: Function that returns the table runs × queries of a measure, and its name;
+            None takes the only measure.
         notes: Notes on changes of the data, a line each.
     """
 
@@ -160,9 +165,9 @@ class CheckedScores:
     ) -> Matrix:
         """Complete the scores of one measure; arguments and errors are those of `read`.
 
-        `missing` may also be `shared`: as `error`, but a query that all runs lack is
-        left out. At least so many `queries` are required. Only `runs` are looked at, if
-        any are named.
+        `missing` may also be `shared`, which is `error`, except that a query that all
+        runs lack is left out. The matrix has at least `queries` queries, and if `runs`
+        is given, these runs alone.
         """
         wide, measure = self.wide(measure)
         if runs is not None:
@@ -190,10 +195,8 @@ class CheckedScores:
                     mend=f"At least 2 runs and {counted(queries, 'query')} that all of "
                     "them have are needed.",
                 )
-        values, notes = (
-            np.ascontiguousarray(wide.to_numpy(np.float64)),
-            self.notes + notes,
-        )
+        values = np.ascontiguousarray(wide.to_numpy(np.float64))
+        notes = self.notes + notes
         if mean_of(measure) == GEOMETRIC:
             values, notes = taken(values, measure), (LOGARITHMS, *notes)
         names = [str(name) for name in wide.columns]
@@ -201,10 +204,15 @@ class CheckedScores:
 
 
 def check_same_runs(people: Matrix, other: Matrix, judge: str) -> None:
-    """Refuse runs that have scores by people alone, or by the other alone.
+    """Check that people and another judge scored the same runs.
+
+    Args:
+        people: Scores by people.
+        other: Scores by the other judge.
+        judge: Name of the other judge in messages, such as `the model`.
 
     Raises:
-        DataError: there is one; `judge` names the other, such as `the model`.
+        DataError: a run has scores by one of the two alone.
     """
     for run in sorted({*people.run_ids} ^ {*other.run_ids}):
         who = "people" if run in people.run_ids else judge
@@ -219,7 +227,7 @@ def _completed(
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Apply `missing` to queries that runs lack, and add a note on them."""
     absent = np.asarray(wide.isna())
-    if missing == "shared":  # what it scores no run for is left out by this measure
+    if missing == "shared":  # leave out queries for which no run has a score
         there = np.flatnonzero(~absent.all(axis=0))
         wide, absent = wide.iloc[:, there], absent[:, there]
     if not absent.any():
@@ -241,7 +249,7 @@ def _completed(
 
 
 def _wide(scores: Scores, measure: str | None) -> tuple[pd.DataFrame, str]:
-    """Lay one measure out; None: the only one."""
+    """Return the table runs × queries of a measure, as `CheckedScores.wide` does."""
     there = scores.measures
     if measure is None and len(there) > 1:
         names = listed(there, 40)
@@ -274,7 +282,7 @@ def frame_of(scores: Any) -> pd.DataFrame:
 def columns_of(
     frame: pd.DataFrame, wanted: Mapping[str, str], where: str
 ) -> dict[str, Any]:
-    """Find the names of columns: canonical name → name in the frame."""
+    """Map the canonical names of columns to their names in the frame."""
     unknown = [n for n in wanted if n not in NAMES]
     if unknown:
         raise UsageError(f"columns: {unknown[0]!r} is none of {', '.join(NAMES)}")
@@ -322,9 +330,9 @@ def long_table(
     keep = ~table["query_id"].isin(averages).to_numpy()
     check_queries(keep, origin.name)
     if measures is not None:
-        names = (
-            ids(table["measure"], origin) if "measure" in named else table["measure"]
-        )
+        names = table["measure"]
+        if "measure" in named:
+            names = ids(names, origin)
         check_measures(measures, list(dict.fromkeys(names)))
         keep &= names.isin([*measures]).to_numpy()
     places = np.arange(1, len(table) + 1) if not len(origin.places) else origin.places
@@ -345,7 +353,7 @@ def long_table(
 
 
 def check_measures(wanted: Sequence[str], there: Sequence[str]) -> None:
-    """Refuse a measure without scores."""
+    """Raise a UsageError if a measure has no scores."""
     unknown = [m for m in wanted if m not in there]
     if unknown:
         raise UsageError(f"no scores of {unknown[0]!r}; there are {', '.join(there)}")
@@ -354,7 +362,7 @@ def check_measures(wanted: Sequence[str], there: Sequence[str]) -> None:
 def wide_table(
     frame: pd.DataFrame, named: dict[str, Any], origin: Origin
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Lay a wide table out as runs × queries; NaN where a cell is empty."""
+    """Convert a wide table to runs × queries; NaN where a cell is empty."""
     notes: tuple[str, ...] = ()
     rows = "run_id" if "run_id" in named else "query_id"
     other = "query_id" if rows == "run_id" else "run_id"
@@ -375,9 +383,9 @@ def wide_table(
     values = np.full(cells.shape, np.nan)
     for k, column in enumerate(cells.columns):
         cell = cells[column].reset_index(drop=True)
-        full = np.flatnonzero(~(cell.isna() | (cell == "")).to_numpy())
-        places = np.asarray(origin.places)[full] if len(origin.places) else full + 1
+        filled = np.flatnonzero(~(cell.isna() | (cell == "")).to_numpy())
+        places = np.asarray(origin.places)[filled] if len(origin.places) else filled + 1
         label, here = f"score, {other} {str(column)!r}", replace(origin, places=places)
-        values[full, k] = numbers(cell.iloc[full], label, here)
+        values[filled, k] = numbers(cell.iloc[filled], label, here)
     wide = pd.DataFrame(values, names.to_numpy(), [str(c) for c in cells.columns])
     return (wide if rows == "run_id" else wide.T), notes

@@ -182,9 +182,9 @@ def largest(
     spread, best = family.spread(weights), np.zeros(resamples)
     if not family.size:
         return best
-    about, unit = resample.centred(family.scores.values)
-    sums = about @ weights
-    c, moved, counts = (a.astype(np.float32) for a in (about, sums, weights))
+    centred, unit = resample.centred(family.scores.values)
+    sums = centred @ weights
+    c, moved, counts = (a.astype(np.float32) for a in (centred, sums, weights))
     scaled = spread / unit**2
     floor = np.maximum(scaled, 1e-30).astype(np.float32)
     placed = at((c, moved, counts, floor), device)

@@ -1,12 +1,12 @@
-"""Simultaneous sets of ranks that runs may have: stepwise, over windows of runs.
+"""Simultaneous sets of the ranks that runs may have, by stepwise tests of windows.
 
 Runs that are truly equal are neighbours in the order of means, up to chance. A window
-holds all runs between two places of that order. Its test takes the largest statistic of
-its pairs, at a share of the level: its runs divided by all runs. The shares of windows
-without a common run add up to no more than the level. Two runs differ significantly if
-their statistic is significant in the smallest window that holds both, and each window
-around it has a significant pair. Pairs that differ by max-t over all pairs differ here,
-too.
+holds all runs between two places of that order. It is tested by the largest statistic
+of its pairs, at level alpha · k / n if it holds k of the n runs, or alpha if k is n or
+n - 1. So the levels of windows without a common run add up to at most alpha. Two runs
+differ significantly if their statistic is significant in the smallest window that holds
+both, and each larger window around it has a significant pair. Pairs that differ by
+max-t over all pairs differ here, too.
 
 Source: Ryan 1960; Einot and Gabriel 1975; Welsch 1977 (shares of stepwise ranges), with
 the resamples of max-t; ranks as of Mogstad, Romano, Shaikh and Wilhelm 2024.
@@ -35,8 +35,8 @@ from pgcjax.stats.rounding import NOISE, exact
 from pgcjax.stats.structure import STRUCTURES, Repeats, arranged
 from pgcjax.stats.tests import Values
 
-_MOST = 64  # parts of the order of runs; windows begin and end with a part
-_BYTES = 2**27  # for the largest statistics of all pairs of parts
+_MOST = 64  # most parts of the order of runs; windows consist of whole parts
+_BYTES = 2**27  # most bytes of the largest statistics between parts
 _NEAR = 2**20  # statistics computed at once
 MANY = 500
 """Most runs that get the resamples of max-t; more runs get `_FEW` resamples."""
@@ -75,7 +75,7 @@ def rank_sets(
     memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> RankSets:
-    """Compute which ranks each run may have, all of them together at a level.
+    """Compute the ranks that each run may have, simultaneously for all runs.
 
     Args:
         scores: Scores as in `compare`, for ranks over new queries; or the result of
@@ -88,7 +88,7 @@ def rank_sets(
         cluster: Cluster of each query, as in `compare`.
         system: System of each run, as in `compare`; systems are ranked.
         collections: Collection of each query, as in `compare`.
-        rectify: Scores by people for some queries, as in `compare`; ranks are by these.
+        rectify: Human scores of some queries, as in `compare`, to rank runs by these.
         memory: Bytes that intermediate results may take, or a size such as `2GB`.
         progress: Function called with `(stage, done, total)`.
 
@@ -113,12 +113,12 @@ def rank_sets(
     resamples = most_resamples(len(matrix.run_ids)) if resamples is None else resamples
     check_resampling(resamples, seed)
     if repeats:
-        apart = _of_systems(matrix.values, repeats, alpha)
+        differ = _of_systems(matrix.values, repeats, alpha)
     else:
-        apart = told_apart(matrix.values, alpha, resamples, seed, progress, strata)
+        differ = told_apart(matrix.values, alpha, resamples, seed, progress, strata)
     about = {"measure": matrix.measure, "level": level, "resamples": resamples}
     about |= {"seed": seed, "missing": missing} | _units(matrix, given, strata)
-    table = leaderboard(matrix.run_ids, matrix.values.mean(1), apart)
+    table = leaderboard(matrix.run_ids, matrix.values.mean(1), differ)
     return RankSets(table, about, (*matrix.notes, _note(about)))
 
 
@@ -144,10 +144,10 @@ def _units(
 def _rectified(
     matrix: Matrix, rectify: Any, missing: str, given: list[str]
 ) -> tuple[Matrix, tuple[int, ...]]:
-    """Compute scores whose means are those by people, with the help of a model's.
+    """Compute scores whose means estimate those of human scores, if `rectify` has any.
 
     Returns:
-        The scores, unchanged if nobody rectifies them, and the sizes of strata.
+        The scores, unchanged if `rectify` is None, and the sizes of strata.
 
     Raises:
         UsageError: a structure is given, too. UsageError, DataError: as of `compare`.
@@ -160,7 +160,8 @@ def _rectified(
     values, strata = BothScores.of(human, matrix).with_one_power()
     notes = [*matrix.notes, *notes]
     if strata[0] < _SIMULATED:
-        notes.append(f"sets by fewer than {_SIMULATED} such queries were not simulated")
+        text = f"fewer than {_SIMULATED} queries judged by people"
+        notes.append(f"rank sets by {text} were not simulated")
     return replace(matrix, values=values, notes=tuple(notes)), strata
 
 
@@ -184,11 +185,12 @@ def _of_systems(
     systems: Values, repeats: Repeats, alpha: float
 ) -> Bool[np.ndarray, "runs runs"]:
     """Find which systems differ, by t over queries and repeats, corrected by Holm."""
-    apart = np.zeros((len(systems), len(systems)), bool)
+    differ = np.zeros((len(systems), len(systems)), bool)
     pairs = tests.all_pairs(len(systems))
-    differs = decision(repeats.test(systems, pairs)[0], "t", "holm", alpha).significant
-    apart[pairs] = apart[pairs[::-1]] = differs
-    return apart
+    p = repeats.test(systems, pairs)[0]
+    significant = decision(p, "t", "holm", alpha).significant
+    differ[pairs] = differ[pairs[::-1]] = significant
+    return differ
 
 
 def most_resamples(runs: int) -> int:
@@ -199,15 +201,21 @@ def most_resamples(runs: int) -> int:
 def leaderboard(
     run_ids: list[str],
     means: Float64[np.ndarray, " runs"],
-    apart: Bool[np.ndarray, "runs runs"],
+    differ: Bool[np.ndarray, "runs runs"],
 ) -> pd.DataFrame:
-    """List runs, the best first, with the ranks that they may have."""
+    """List runs, the best first, with the ranks that they may have.
+
+    Args:
+        run_ids: Names of the runs.
+        means: Mean of each run.
+        differ: Whether two runs differ significantly.
+    """
     table = pd.DataFrame(
         {
             "run_id": pd.Series(run_ids, dtype="str"),
             "mean": means,
             "rank": np.searchsorted(np.sort(-means), -means) + 1,
-            **places(apart, means)._asdict(),
+            **places(differ, means)._asdict(),
         }
     )
     order = np.lexsort([np.arange(len(means)), -means])
@@ -222,7 +230,7 @@ def told_apart(
     progress: Progress | None = None,
     strata: Sequence[int] = (),
 ) -> Bool[np.ndarray, "runs runs"]:
-    """Find which runs differ, by the statistic and the resamples of test `max-t`."""
+    """Find the pairs of runs that differ, by statistic and resamples of `max-t`."""
     return stepwise(*resampled(values, resamples, seed, progress, strata), alpha)
 
 
@@ -241,7 +249,8 @@ def resampled(
         seed: Seed of the random numbers.
         progress: Function as in `rank_sets`.
         strata: Numbers of queries in strata that are drawn separately, in the order of
-            columns; a run has the same mean in each. By default, one holds all queries.
+            columns; a run has the same mean in each. By default, all queries are one
+            stratum.
     """
     runs, queries = values.shape
     sizes = strata or (queries,)
@@ -278,21 +287,21 @@ def largest_between(
     starts: Int[np.ndarray, " parts"],
     strata: Sequence[slice] = (slice(None),),
 ) -> Maxima:
-    """Find the largest |T*| between each two parts of runs, as `max_t` defines it.
+    """Find the largest |T*| between each two parts of the runs; `max_t` defines T*.
 
     Args:
         x: Scores less the mean of their run, the best run first.
         weights: Number of times that each resample holds each query; their sum is the
             number of queries drawn.
         spread: Mean of Σ(z - mean)² over the pairs of the family, where mean is that of
-            the stratum.
+            z in the stratum.
         starts: First run of each part.
         strata: Columns of queries that are drawn separately.
     """
     step = max(1, _NEAR // len(x) ** 2)
-    cuts = (slice(low, low + step) for low in range(0, len(weights), step))
-    of_cuts = [_largest(x, weights[c], spread[c], starts, strata) for c in cuts]
-    return np.concatenate(of_cuts)
+    blocks = (slice(low, low + step) for low in range(0, len(weights), step))
+    maxima = [_largest(x, weights[b], spread[b], starts, strata) for b in blocks]
+    return np.concatenate(maxima)
 
 
 def _largest(
@@ -302,7 +311,7 @@ def _largest(
     starts: Int[np.ndarray, " parts"],
     strata: Sequence[slice],
 ) -> Maxima:
-    """Compute `largest_between` at once."""
+    """Compute `largest_between` for resamples that fit memory together."""
     queries, count = int(weights[0].sum()), len(starts)
     means = [weights[:, part] @ x[:, part].T / queries for part in strata]
     counts = [weights[0, part].sum() for part in strata]
@@ -311,20 +320,20 @@ def _largest(
     for low in range(0, count, _ROWS):
         block = slice(low, low + _ROWS)
         first, end = starts[low], starts[low + _ROWS] if low + _ROWS < count else None
-        left = squares[:, first:end, None] + squares[:, None, first:]
-        least = NOISE * left
-        left -= 2 * ((x[first:end] * weights[:, None]) @ x[first:].T)
+        variation = squares[:, first:end, None] + squares[:, None, first:]
+        noise = NOISE * variation
+        variation -= 2 * ((x[first:end] * weights[:, None]) @ x[first:].T)  # Σz²
         total = 0.0
-        for mean, drawn in zip(means, counts, strict=True):
+        for mean, count_of_stratum in zip(means, counts, strict=True):
             moved = mean[:, first:end, None] - mean[:, None, first:]
             moved[np.abs(moved) <= NOISE] = 0.0
             total = total + moved
-            left -= queries**2 / drawn * np.square(moved)  # Σ(z - mean)² of each pair
+            variation -= queries**2 / count_of_stratum * np.square(moved)
+        variation[variation <= noise] = 0.0  # Σ(z - mean)² of each pair
+        variation += spread[:, None, None]
         top = queries * np.square(total)
-        left[left <= least] = 0.0
-        left += spread[:, None, None]
         with np.errstate(divide="ignore", invalid="ignore"):
-            square = np.where(top > 0, (queries - 1) * top / left, 0.0)
+            square = np.where(top > 0, (queries - 1) * top / variation, 0.0)
         square = np.maximum.reduceat(square, starts[block] - first, 1)
         largest[:, block, low:] = np.maximum.reduceat(square, starts[low:] - first, 2)
     return np.sqrt(largest)
@@ -335,19 +344,26 @@ def of_replicates(
     drawn: Float64[np.ndarray, "replicates runs"],
     alpha: float,
 ) -> Bool[np.ndarray, "runs runs"]:
-    """Find which runs differ, by differences of their means in replicates."""
+    """Find the pairs of runs that differ, by differences of their means in replicates.
+
+    Args:
+        means: Mean of each run.
+        drawn: Mean of each run in each replicate; NaN where it has none.
+        alpha: Level of all pairs together.
+    """
     parts = cut(np.argsort(-means, kind="stable"), len(drawn))
     centred = drawn - np.nanmean(drawn, axis=0)
     highest = np.stack([np.nanmax(centred[:, p], 1, initial=-np.inf) for p in parts], 1)
     lowest = np.stack([np.nanmin(centred[:, p], 1, initial=np.inf) for p in parts], 1)
-    ends = highest[:, :, None] - lowest[:, None], highest[:, None] - lowest[:, :, None]
+    # Largest differences between runs of two parts, of either sign.
+    sides = highest[:, :, None] - lowest[:, None], highest[:, None] - lowest[:, :, None]
     noise = NOISE * np.nanmax(np.abs(means), initial=0.0)
-    apart = np.abs(means[:, None] - means) - noise
-    return stepwise(apart, parts, np.maximum(*ends), alpha)
+    differences = np.abs(means[:, None] - means) - noise
+    return stepwise(differences, parts, np.maximum(*sides), alpha)
 
 
 def cut(order: Part, resamples: int) -> list[Part]:
-    """Cut runs, the best first, into parts: of one run if there is memory for it."""
+    """Cut the runs, the best first, into parts: of one run each if memory suffices."""
     most = min(_MOST, max(1, int((_BYTES / (8 * max(1, resamples))) ** 0.5)))
     return np.array_split(order, min(most, len(order)))
 
@@ -358,17 +374,20 @@ def stepwise(
     maxima: Maxima,
     alpha: float,
 ) -> Bool[np.ndarray, "runs runs"]:
-    """Find which runs differ, from the widest window to the narrowest.
+    """Find the pairs of runs that differ, from the widest window to the narrowest.
 
     Args:
-        statistic: of each two runs; symmetric.
-        parts: the places of runs, the best ones first: windows are made of these.
-        maxima: the largest statistic of the pairs between two parts, the second one not
-            better than the first, in each resample; of a part with itself, within it.
-        alpha: level of all pairs together.
+        statistic: Statistic of each two runs; symmetric.
+        parts: Places of the runs of each part, the best part first. A window consists
+            of neighbouring parts.
+        maxima: Largest statistic in each resample of the pairs with a run of one part
+            and a run of the other; the second part is the first or a worse one.
+        alpha: Level of all pairs together.
     """
     count, runs, level = len(parts), len(statistic), exact(alpha)
     ends = np.cumsum([0, *map(len, parts)])
+    # The largest statistics within the window from part a to part b, observed and in
+    # each resample: between a and b, or within one of the next smaller windows.
     observed, largest = np.zeros((count, count)), maxima.transpose(1, 2, 0).copy()
     for width in range(count):
         for a in range(count - width):
@@ -377,19 +396,18 @@ def stepwise(
             for c, d in ((a, b - 1), (a + 1, b)) if width else ():
                 observed[a, b] = max(observed[a, b], observed[c, d])
                 np.maximum(largest[a, b], largest[c, d], out=largest[a, b])
-    apart = np.zeros((runs, runs), bool)
-    of_all = critical_value(largest[0, -1], level)
-    passed = np.zeros((count + 1, count + 1), bool)  # windows in which some pair is
-    passed[0, count] = True
+    differ = np.zeros((runs, runs), bool)
+    critical_of_all = critical_value(largest[0, -1], level)
+    passed = np.zeros((count, count), bool)  # windows with a significant pair
     for width in range(count - 1, -1, -1):
         for a in range(count - width):
             b, size = a + width, int(ends[a + width + 1] - ends[a])
-            around = [(a - 1, b + 1)] * (a > 0) + [(a, b + 2)] * (b + 1 < count)
-            if not all(passed[each] for each in around):
+            around = [(a - 1, b)] * (a > 0) + [(a, b + 1)] * (b + 1 < count)
+            if not all(passed[window] for window in around):
                 continue
             share = level if size >= runs - 1 else level * Fraction(size, runs)
-            least = min(of_all, critical_value(largest[a, b], share))
-            passed[a, b + 1] = observed[a, b] > least
+            critical = min(critical_of_all, critical_value(largest[a, b], share))
+            passed[a, b] = observed[a, b] > critical
             both = np.ix_(parts[a], parts[b])
-            apart[both] = statistic[both] > least
-    return apart | apart.T
+            differ[both] = statistic[both] > critical
+    return differ | differ.T

@@ -67,11 +67,12 @@ def stability(
                 "measure": measure,
                 "share": share,
                 "judgments": count,
-                **_compared(observed, part, min(top, len(run_ids))),
+                **_statistics(observed, part, min(top, len(run_ids))),
             }
             for share, count, part in zip([*shares, 1.0], judgments, parts, strict=True)
         ]
         stable = [row["same_best"] >= LEVEL for row in of_measure]
+        # The place of the first share from which on all are stable.
         first = max((i + 1 for i, same in enumerate(stable) if not same), default=0)
         enough = of_measure[min(first, len(stable) - 1)]
         name = run_ids[int(best[0])] if len(best) else ""
@@ -96,19 +97,19 @@ def _note(measure: str, best: str, enough: Mapping[str, Any], count: int) -> str
     )
 
 
-def _compared(observed: Means, drawn: Drawn, top: int) -> dict[str, float]:
-    """Return the statistics of one share."""
+def _statistics(observed: Means, drawn: Drawn, top: int) -> dict[str, float]:
+    """Compare the orders by the subsamples of one share with that by all judgments."""
     taus = np.nan_to_num(tau_b(observed[None], drawn)) if len(observed) > 1 else 1.0
     taus = np.broadcast_to(taus, len(drawn))
     low, high = np.quantile(taus, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     same = (_leading(drawn) == _leading(observed[None])).all(1)
-    ours, theirs = _best(observed[None], top)[0], _best(drawn, top)
+    best, best_drawn = _best(observed[None], top)[0], _best(drawn, top)
     return {
         "tau": float(taus.mean()),
         "tau_low": float(low),
         "tau_high": float(high),
         "same_best": float(same.mean()),
-        "overlap": float(np.isin(theirs, ours).mean()),
+        "overlap": float(np.isin(best_drawn, best).mean()),
     }
 
 
@@ -118,5 +119,5 @@ def _leading(means: Drawn) -> Bool[np.ndarray, "replicates runs"]:
 
 
 def _best(means: Drawn, count: int) -> np.ndarray:
-    """Return the places of the best runs of each replicate; ties by name."""
+    """Return the places of the best runs of each replicate, ties in order of name."""
     return np.argsort(-means, axis=1, kind="stable")[:, :count]

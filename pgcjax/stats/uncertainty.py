@@ -23,7 +23,7 @@ _NEAR = 2**24  # bytes of the numbers processed at once
 
 
 class Tau(NamedTuple):
-    """Kendall's τ-b of the order of runs by replicates with that by the judgments."""
+    """Kendall's τ-b between the order of runs by a replicate and by the judgments."""
 
     mean: float
     low: float
@@ -74,7 +74,7 @@ class Uncertainty(Result):
             below `mean` where replicates lower the score) and deviation (over the
             replicates).
         """
-        observed, drawn = self._of(measure, interval, alpha)
+        observed, drawn = self._means_of(measure, interval, alpha)
         low, high = intervals.of_replicates(observed, drawn.T, interval, alpha)
         return pd.DataFrame(
             {
@@ -90,15 +90,15 @@ class Uncertainty(Result):
     def scores(
         self, measure: str | None = None, *, interval: str = REPLICATED[0]
     ) -> pd.DataFrame:
-        """Return the 95 % interval of scores, of `uncertainty(score_intervals=True)`.
+        """Return the 95 % interval of each score, if `uncertainty` computed it.
 
         Returns:
             Columns run_id, query_id, score, low, high and mean_replicate. Replicates
             without a judgment of the query do not count.
 
         Raises:
-            UsageError: no such intervals were requested; or the interval is `bc`, which
-                would need all replicates of each score.
+            UsageError: `uncertainty` was called without `score_intervals=True`; or the
+                interval is `bc`, which would need all replicates of each score.
         """
         name = self._name(measure)
         if name not in self.single:
@@ -119,11 +119,11 @@ class Uncertainty(Result):
 
         Returns:
             Columns run_a, run_b, difference (mean of a less that of b), low, high and
-            probability: the share of the replicates in which a is above b, ties counted
-            half, after the correction of the interval. The interval excludes 0 if the
+            probability: the share of the replicates in which a is above b, with ties
+            counted half, corrected as the interval is. The interval excludes 0 if the
             share is below alpha / 2 or above 1 - alpha / 2, up to one replicate.
         """
-        observed, drawn = self._of(measure, interval, alpha)
+        observed, drawn = self._means_of(measure, interval, alpha)
         first, second = tests.all_pairs(len(observed))
         low, high, probability = np.zeros((3, len(first)))
         difference = observed[first] - observed[second]
@@ -157,24 +157,24 @@ class Uncertainty(Result):
             Columns run_id, mean, rank (1 best, equal means share one), low and high of
             the range of ranks, and tier.
         """
-        observed, drawn = self._of(measure, REPLICATED[0], alpha)
-        apart = rank_sets.of_replicates(observed, drawn, alpha)
-        return rank_sets.leaderboard(self.run_ids, observed, apart)
+        observed, drawn = self._means_of(measure, REPLICATED[0], alpha)
+        differ = rank_sets.of_replicates(observed, drawn, alpha)
+        return rank_sets.leaderboard(self.run_ids, observed, differ)
 
     def tau(self, measure: str | None = None, *, alpha: float = 0.05) -> Tau:
-        """Return the expected τ of the order of the runs with that of a replicate.
+        """Return the expected τ between the orders by the judgments and by a replicate.
 
         Returns:
             Mean of τ over replicates, and the percentiles that bound its interval; NaN
             if all means are equal.
         """
-        observed, drawn = self._of(measure, REPLICATED[0], alpha)
+        observed, drawn = self._means_of(measure, REPLICATED[0], alpha)
         taus = tau_b(observed[None], drawn)
         low, high = np.quantile(taus, [alpha / 2, 1 - alpha / 2])
         return Tau(float(taus.mean()), float(low), float(high))
 
     def _saved(self) -> tuple[pd.DataFrame, dict[str, Any]]:
-        """Return the means by all replicates, from which `read_uncertainty` reads this.
+        """Return the means that `read_uncertainty` reads from a file, and metadata.
 
         Columns are measure, run_id, replicate (-1 for the judgments themselves) and
         mean.
@@ -222,7 +222,7 @@ class Uncertainty(Result):
             )
         return tuple(notes)
 
-    def _of(self, measure: str | None, interval: str, alpha: float):
+    def _means_of(self, measure: str | None, interval: str, alpha: float):
         """Return the means of a measure, by the judgments and by replicates."""
         check_choice("interval", interval, REPLICATED)
         tests.check_alpha(alpha)
@@ -270,7 +270,7 @@ def weighted_means(
     weight: Real[np.ndarray, "replicates queries"],
     missing: str,
 ) -> Float64[np.ndarray, "replicates runs"]:
-    """Average scores over queries, each counted as often as a replicate has it.
+    """Average scores over queries, which are weighted for each replicate.
 
     Args:
         scores: Scores of each replicate.
@@ -296,7 +296,7 @@ def query_means(
     weight: Real[np.ndarray, "replicates queries"],
     missing: str,
 ) -> Float64[np.ndarray, "replicates runs"]:
-    """Average scores that all replicates share over the queries that each has."""
+    """Average the same scores for all replicates, over the queries of each."""
     means = np.empty((len(weight), len(scores)))
     for part in _parts(len(weight), scores.size):
         each = np.broadcast_to(scores, (part.stop - part.start, *scores.shape))
