@@ -47,7 +47,7 @@ class LeftOut(Result):
     Attributes:
         left_out: Owners of judgments, which are judges or runs, ascending.
         judgments: Number of judgments of each owner; a row of weight w counts w times.
-        documents: Number of judged documents that only this run contributed; None if
+        documents: Number of judged documents that each owner alone contributed; None if
             the owners are judges.
         run_ids: Names of the scored runs, ascending.
         scores: Scores by each measure.
@@ -84,9 +84,10 @@ class LeftOut(Result):
             left_out; judgments (number left out); if runs are left out, score,
             score_without, rank and rank_without of that run; tau (τ-b of the two orders
             of the runs); gained and lost (number of pairs that are significant only
-            without the judgments, or only with them); largest_change of the mean of a
-            run; run, its name, empty if it is 0; mean_change over all runs; queries
-            (number that still have judgments); if runs are left out, documents.
+            without the judgments, or only with them); largest_change (of the mean of a
+            run); run (the name of that run, empty if the change is 0); mean_change
+            (over all runs); queries (number of those that still have judgments); if
+            runs are left out, documents.
 
         Raises:
             UsageError: an argument is wrong.

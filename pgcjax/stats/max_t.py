@@ -35,7 +35,7 @@ from pgcjax.stats.resample import Weights, WholeScores
 from pgcjax.stats.tests import OfPairs, RunPairs, differences
 
 TIE = 1e-9
-"""Statistics that differ by no more, relatively, are equal."""
+"""Largest relative difference of statistics that count as equal."""
 
 _TOGETHER = 2**16  # most pairs whose ratios are in memory together
 _EXACT = 2**19  # numbers in each array of float64, which then fit a processor's cache

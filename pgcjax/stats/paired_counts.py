@@ -52,7 +52,7 @@ def bootstrap(x, weights, slack, a, b):
     """Count, per pair, the resamples whose |t| reaches the observed |t|.
 
     |t| grows with m² / Σz² where m = Σz. So t* reaches t exactly if
-    m*² Σz² >= m² Σw*², where m* = Σw*, which needs no root and no division by Σw*². As
+    m*² Σz² >= m² Σw*², where m* = Σw*. This needs no root and no division by Σw*². As
     scores are whole numbers, m* is exact as the sum of z in the resample less m.
     """
     z = x[a] - x[b]

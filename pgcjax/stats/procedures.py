@@ -72,7 +72,7 @@ class Decision:
         level: 1 - confidence level of the interval of each pair, which excludes 0
             exactly if the uncorrected p is below `level`. It is alpha without
             correction; alpha / pairs with `holm` (Bonferroni), so that all intervals
-            hold together, and Holm may find more pairs than intervals exclude 0; and
+            hold together, but may include 0 for a significant pair; and
             alpha · significant pairs / pairs with `bh`, so that exactly the intervals
             of significant pairs exclude 0 [Benjamini and Yekutieli 2005].
         simultaneous: Whether all intervals hold together with probability 1 - alpha.
@@ -290,7 +290,7 @@ def _opened(
     scores: resample.WholeScores,
     pairs: RunPairs,
 ) -> Checkpoint:
-    """Open the journal of a job, which the scores and pairs identify."""
+    """Open the journal of a job, identified by settings, scores and pairs."""
     arrays = (scores.values, *map(np.asarray, pairs))
     data = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
     return Checkpoint(journal, about | {"scores": sha256(data).hexdigest()})
@@ -298,15 +298,15 @@ def _opened(
 
 @dataclass(frozen=True)
 class _Statistic:
-    """Statistic of a test, which resamples are compared with, block by block.
+    """Observed statistic of a test, and its comparison with blocks of resamples.
 
     Attributes:
         scores: Scores of all runs.
         block: Function of number, size and device of a block of resamples. It counts
             the resamples that reach the statistic of each pair, or, for tests with
             `reach`, returns the largest statistic of all pairs in each resample.
-        reach: Observed statistic of each pair, less rounding: resamples count whose
-            largest statistic is not below it.
+        reach: Observed statistic of each pair, less rounding: a resample counts if its
+            largest statistic is not below. None if `block` counts.
         unit: Difference of means at which the statistic of a pair is 1.
     """
 

@@ -111,13 +111,13 @@ def blocks(resamples: int, first: int = 0) -> Iterator[tuple[int, int]]:
 
 
 def signs(seed: int, block: int, size: int, queries: int) -> Weights:
-    """Draw a sign for each query, -1 or 1."""
+    """Draw a sign, -1 or 1, for each query in each resample."""
     drawn = generator(seed, "permutation", block).integers(0, 2, (size, queries))
     return np.ascontiguousarray(2.0 * drawn.T - 1.0)
 
 
 def all_signs(block: int, size: int, queries: int) -> Weights:
-    """Enumerate half of all signs; the other half mirrors the statistic."""
+    """Enumerate half of all signs of queries; the other half gives opposite sums."""
     number = block * BLOCK + np.arange(size)
     return 1.0 - 2.0 * ((number >> np.arange(queries)[:, None]) & 1)
 
