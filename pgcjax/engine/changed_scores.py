@@ -153,7 +153,7 @@ class ChangedShares:
             taken[-1] -= 0 if votes.more is None else terms(changed[::-1])
         self._sums, self._taken = np.array(sums), np.array(taken)  # [runs, terms, …]
         denominator = self._sums[:, 1]
-        denominator[denominator == 0] = 1  # for sums alone, or if no judgment counts
+        denominator[denominator == 0] = 1  # no ratio, or no judgment that counts
         self.difference = float(self.differences(np.zeros((1, 0), int))[0])
 
     def differences(self, sets: Sets) -> Float64[np.ndarray, " sets"]:
@@ -181,7 +181,7 @@ class ChangedShares:
         """Bound the fall of one run's score plus the rise of the other run's."""
         numerator, denominator = self._sums.T
         score, gain = numerator / denominator, np.zeros(len(self.times))
-        whole = float(score[falls] + 1 - score[rises])
+        whole = float(score[falls] + 1 - score[rises])  # shares are from 0 to 1
         for run, sign in ((falls, 1), (rises, -1)):
             slope = sign * (self._taken[run, 0] - score[run] * self._taken[run, 1])
             least = denominator[run] - self._top(self._taken[run, 1], changes)
@@ -240,6 +240,7 @@ class ChangedScores:
         self.query, self.exact, self.work = query, 0, 0
         start = query.difference, np.zeros(0, int)
         self.extremes = [(start, start)]
+        # By number of changes: greedy difference, and sets, the greedy one first.
         self._beams = {side: [(start[0], start[1][None])] for side in (LOW, HIGH)}
         per_set = max(1, self.query.size**2 * len(query.times))
         self._width = int(min(max(_BEAM_WORK // per_set, 1), _BEAM))

@@ -150,7 +150,7 @@ class ChangedJudgments:
     Attributes:
         explainer: Runs and judgments.
         change: One of `CHANGES`.
-        votes: Votes of the judgments, followed by those of reversed judgments.
+        votes: Votes of the judgments, followed by the votes of reversed judgments.
     """
 
     def __init__(self, explainer: Explainer, change: str):
@@ -230,8 +230,8 @@ class ChangedJudgments:
 
     def chosen(self, query: str, changes: np.ndarray) -> np.ndarray:
         """Return the rows of the judgments of a set of changes."""
-        left = [iter(rows) for rows in self.items(query)]
-        return np.array([next(left[change]) for change in changes.tolist()], int)
+        rows_left = [iter(rows) for rows in self.items(query)]
+        return np.array([next(rows_left[change]) for change in changes.tolist()], int)
 
     @property
     def total(self) -> int:
@@ -281,7 +281,7 @@ class ChangedJudgments:
         ):
             raise VerificationError(
                 f"query {(new != expected).idxmax()!r}: the engine scores changed "
-                "judgments otherwise. This is a defect of pgcjax: please report it "
+                "judgments differently. This is a defect of pgcjax: please report it "
                 "with the data"
             )
 
@@ -304,7 +304,7 @@ def is_ratio(measure: Any, preferences: pd.DataFrame) -> bool:
     if not isinstance(measure, OfPreferences) or measure.terms(none, none) is None:
         return False
     if measure.closure or measure.bad and preferences["other_doc_id"].isna().any():
-        hint = "change them by bad=false, closure=false"
+        hint = "set bad=false, closure=false"
         raise UsageError(f"{measure}: some judgments imply others: {hint}")
     return "preferences" in measure.needs
 
@@ -320,6 +320,7 @@ def asked_significance(d: np.ndarray, alpha: float) -> Asked:
     """Return the decision of a paired t test as the conclusion to overturn."""
     n = len(d)
     critical = float(stdtrit(n - 1, 1 - alpha / 2))
+    # The difference is significant if |sum of d| >= sqrt(kappa * sum of d²).
     kappa = critical**2 * n / (n - 1 + critical**2)
 
     def significant(new: np.ndarray) -> bool:
@@ -328,13 +329,14 @@ def asked_significance(d: np.ndarray, alpha: float) -> Asked:
     spread, squares = np.sqrt(kappa * (d @ d)), float(d @ d)
 
     def relaxed(side: float, bend: float, sum_needed: float) -> Relaxation:
+        """Relax the condition: the sum of side * d + bend * d² is at least this."""
         return Relaxation(side, bend, sum_needed - side * d.sum() - bend * squares)
 
     if significant(d):
-        scales = spread * np.geomspace(0.5, 2, _GRID)
+        scales = spread * np.geomspace(0.5, 2, _GRID)  # 1 / λ
         relaxations = [relaxed(-1.0, kappa / (2 * x), -x / 2) for x in scales]
         return Asked(lambda new: not significant(new), relaxations, True)
-    ends = [0.0, *(spread * np.geomspace(0.2, 5, _GRID)), np.inf]
+    ends = [0.0, *(spread * np.geomspace(0.2, 5, _GRID)), np.inf]  # of 1 / λ
     relaxations = [
         relaxed(side, -kappa / (2 * high), low / 2)
         for side in (HIGH, LOW)
@@ -378,12 +380,13 @@ class Search:
         """Raise the proven bound; return the changes per query on which it depends."""
         limit = self.most if self.count is None else self.count
         bounds, parts = [], []
-        for by in self.question.relaxations:
-            need = by.need - _NOISE / 2 * len(self.queries)  # a tie does not overturn
-            made = allocate([q.gains(by, limit, True) for q in self.queries], limit)
-            fewest = made.fewest(need)
+        for relaxation in self.question.relaxations:
+            gains = [q.gains(relaxation, limit, True) for q in self.queries]
+            allocation = allocate(gains, limit)
+            # A tie does not overturn the conclusion.
+            fewest = allocation.fewest(relaxation.need - _NOISE / 2 * len(gains))
             bounds.append(limit + 1 if fewest is None else fewest)
-            parts.append(made.parts(min(limit, bounds[-1])))
+            parts.append(allocation.parts(min(limit, bounds[-1])))
         best = (np.argmax if self.question.every else np.argmin)(bounds)
         lower = max(1, bounds[best])
         self.lower = max(self.lower, min(lower, limit if self.count else lower))
@@ -409,22 +412,24 @@ class Search:
         """Combine the best sets of queries; return the number of changes per query."""
         limit = self.most if self.count is None else self.count - 1
         last = [0] * len(self.queries)
-        for by in self.question.relaxations:
-            made = allocate([q.gains(by, limit, False) for q in self.queries], limit)
-            first = made.fewest(by.need) if len(self.question.relaxations) == 1 else 1
+        single = len(self.question.relaxations) == 1
+        for relaxation in self.question.relaxations:
+            gains = [q.gains(relaxation, limit, False) for q in self.queries]
+            allocation = allocate(gains, limit)
+            first = allocation.fewest(relaxation.need) if single else 1
             for size in range(limit + 1 if first is None else first, limit + 1):
-                parts = made.parts(size)
+                parts = allocation.parts(size)
                 pairs = zip(self.queries, parts, strict=True)
-                sets = [q.best_set(by, k) for q, k in pairs]
+                sets = [q.best_set(relaxation, k) for q, k in pairs]
                 if self.try_sets(sets):
                     last = parts
                     break
             else:
-                last = made.parts(limit) if not any(last) else last
+                last = allocation.parts(limit) if not any(last) else last
         return last
 
     def greedy(self, side: int, work: float = np.inf) -> None:
-        """Add the best single change repeatedly, until the changes overturn."""
+        """Add the best single change until the conclusion is overturned."""
         level = [0] * len(self.queries)
         state = [(q.query.difference, np.zeros(0, int)) for q in self.queries]
         after = [q.chain(side, 1) for q in self.queries]
@@ -448,7 +453,7 @@ class Search:
         for scores in self.queries:
             if scores.most:
                 scores.enumerate()
-        sides = {int(np.sign(by.slope)) for by in self.question.relaxations}
+        sides = {int(np.sign(x.slope)) for x in self.question.relaxations}
         self.bound()
         for side in sides:
             self.greedy(side, GREEDY * work)
@@ -499,7 +504,7 @@ def _pairs(
     for name in (run_id, other):
         if name is not None and name not in names:
             raise no_run(name, names)
-    if len(names) < 2 or run_id == other is not None:
+    if len(names) < 2 or (other is not None and run_id == other):
         raise UsageError("expected two runs or more, and two different ones")
     means = means.sort_values(ascending=False, kind="stable")
     first = run_id or next(name for name in means.index if name != other)
@@ -509,7 +514,7 @@ def _pairs(
     else:
         rest = [x for x in means.index if x != first and means[x] <= means[first]]
     if not rest:
-        raise UsageError(f"no run is behind {first!r}: name other=")
+        raise UsageError(f"no run is behind {first!r}: name the other run (other)")
     if overturn == OVERTURNED[0] and means[first] - means[rest[0]] <= _NOISE:
         raise UsageError(
             f"{first!r} and {rest[0]!r} have equal means: there is no order to overturn"

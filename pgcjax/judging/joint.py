@@ -45,7 +45,7 @@ class FitSetting(NamedTuple):
         return Parameters(self.ties, self.spread is None, self.judged)
 
     def each(self, data: Comparisons) -> int:
-        """Count the parameters that sets of a group share: coefficients, τ and σ."""
+        """Count the shared parameters of a group, in this order: coefficients, τ, σ."""
         return data.swayed.shape[1] + self.ties + (self.spread is None)
 
 
@@ -86,7 +86,7 @@ def blocks(data: Comparisons, setting: FitSetting) -> Iterator[SetBlock]:
     columns = sets.position[data.first], sets.position[data.second], data.judge
     counts = data.won, data.lost, data.tied
     for shape in np.unique(shapes, axis=0).tolist():
-        size, length, width = shape
+        size, length, width = shape  # padded numbers of items, rows and judges
         most = _CELLS // ((size + width) * (size + width + length))
         same = np.flatnonzero((shapes == shape).all(axis=1))
         for batch, room in batches(same, most):
@@ -290,8 +290,8 @@ class _Model:
             # If the search ended before the peak, a Newton step would gain more.
             certain = float(peak.score @ covariance[:-1, :-1] @ peak.score) < _CLIMB
         for (block, part), slope in zip(peak.by_block, by_shared, strict=True):
-            place = block.shared
-            of_sets = covariance[place[:, :, None], place[:, None, :]]
+            number = block.shared
+            of_sets = covariance[number[:, :, None], number[:, None, :]]
             more = ((slope @ of_sets) * slope).sum(axis=2)
             variance[block.items[block.where]] = (part.variance + more)[block.where]
         variances = variance, np.diag(covariance)[:-1]
@@ -335,8 +335,8 @@ class _Model:
     ) -> tuple[Float64[np.ndarray, "g g"], list[Float64[np.ndarray, "sets n g"]]]:
         """Compute the negative Hessian of `value`, and derivatives of strengths.
 
-        Strengths follow the shared parameters. Derivatives are central differences: the
-        first parameter of all sets is moved at once, then the second, and so on.
+        Strengths follow the shared parameters. Derivatives are central differences: in
+        all sets at once, the first shared parameter is moved, then the second, etc.
 
         Returns:
             The negative Hessian by the shared parameters; and for each block, the
@@ -359,9 +359,9 @@ class _Model:
         size = self.shared + 1  # the last place is for padding
         curvature = np.zeros(size * size)
         for block, hessian in zip(blocks, hessians, strict=True):
-            place = block.shared
+            number = block.shared
             symmetric = (hessian + hessian.transpose(0, 2, 1)) / 2
-            cell = (place[:, :, None] * size + place[:, None, :]).ravel()
+            cell = (number[:, :, None] * size + number[:, None, :]).ravel()
             np.add.at(curvature, cell, -symmetric.ravel())
         curvature = curvature.reshape(size, size)[:-1, :-1].copy()
         up, down = np.zeros(self.shared), np.zeros(self.shared)
@@ -427,7 +427,7 @@ class _Model:
                 of_sets[:, moved[0]] += moved[1]
             tie = of_sets[:, sways] if setting.ties else np.zeros(room)
             spread = of_sets[:, per_group - 1]
-            if setting.spread is not None:  # without a prior infinite
+            if setting.spread is not None:  # infinite without a prior
                 spread = np.full(room, np.log(setting.spread))
             sway, looks = of_sets[:, :sways], of_sets[:, per_group:]
             point = Point(strength, sway, tie, spread, looks)

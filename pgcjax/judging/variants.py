@@ -313,8 +313,8 @@ def turned(
 ) -> tuple[QueryVotes, Variants, dict[str, Int[np.ndarray, " turned"]]]:
     """Reverse one judgment of each query in turn.
 
-    Ties and judgments that a document is bad do not change. Of equal judgments, only
-    one is reversed, because each has the same effect.
+    Ties and judgments that a document is bad do not change. Only one of several equal
+    judgments is reversed, because each has the same effect.
 
     Args:
         preferences: Canonical preferences.
