@@ -307,9 +307,8 @@ class _Judges:
         decisions = named.groupby(["judge", "item"], sort=True, as_index=False).agg(
             {"sign": "sum", "time": "mean"}
         )
-        decisions["place"] = PLACE[
-            np.sign(decisions["sign"].to_numpy()).astype(np.int64)
-        ]
+        sign = np.sign(decisions["sign"].to_numpy()).astype(np.int64)
+        decisions["place"] = PLACE[sign]
         self._decisions = dict(iter(decisions.groupby("judge")))
         self._pairs = votes.drop_duplicates("item").set_index("item").sort_index()
         self._people = people
@@ -346,7 +345,7 @@ class _Judges:
     def _others(
         self, decisions: pd.DataFrame, counts: Int64[np.ndarray, "items 3"]
     ) -> Int64[np.ndarray, "pairs 3"]:
-        """Subtract a judge's decisions from the counts on the pairs of the judge."""
+        """Count the decisions of other judges on a judge's pairs."""
         others = counts[decisions["item"]]
         others[np.arange(len(decisions)), decisions["place"]] -= 1
         return others
@@ -362,10 +361,8 @@ class _Judges:
     def at_odds(self, judge: str, most: int) -> pd.DataFrame:
         """List the pairs on which most others disagree, the worst first."""
         decisions = self._decisions[judge]
-        others, place = (
-            self._others(decisions, self._counts),
-            decisions["place"].to_numpy(),
-        )
+        others = self._others(decisions, self._counts)
+        place = decisions["place"].to_numpy()
         rows, total = np.arange(len(decisions)), others.sum(axis=1)
         against = others[rows, np.where(place == 0, 1, 0)]
         lead = against - others[rows, np.where(place == 0, 0, 1)]
@@ -385,7 +382,7 @@ class _Judges:
 
 
 def _majority(counts: Int64[np.ndarray, "pairs 3"]) -> Int64[np.ndarray, " pairs"]:
-    """Return the most frequent place for each pair; a tie if two are as frequent."""
+    """Return the place that is most frequent for each pair; a tie if none is."""
     most, alone = most_frequent(counts)
     return np.where(alone, most, 2)
 

@@ -109,7 +109,7 @@ def share_of(
     Args:
         probe: Name of the probe.
         hits: Number of hits in each cluster.
-        n: Number of answers in each cluster; without `FEWEST` there is no estimate.
+        n: Number of answers in each cluster; fewer than `FEWEST` give no estimate.
         words: Makes the verdict.
         noun: Name of the answers, such as `votes`.
     """

@@ -72,13 +72,13 @@ def fit_votes(
         count = int(of_vote.max()) + 1
         sums = _sums(scores, of_vote[:, 0], count) + _sums(scores, of_vote[:, 1], count)
         # Votes on one pair share both documents, so they are counted twice. With few
-        # documents, this difference may be too small: errors by pair are the least.
+        # documents, this difference may be too small: errors by pair are a minimum.
         meats = [sums.T @ sums - of_pair.T @ of_pair, of_pair.T @ of_pair]
     clusters = len(np.unique(of_vote))
-    spread = np.max([np.diag(bread @ meat @ bread) for meat in meats], axis=0)
-    spread = spread * clusters / max(1, clusters - 1)
+    variance = np.max([np.diag(bread @ meat @ bread) for meat in meats], axis=0)
+    variance = variance * clusters / max(1, clusters - 1)
     z = float(stats.t.isf(0.025, max(1, clusters - 1)))
-    return LogisticFit(beta, np.sqrt(spread), z, True)
+    return LogisticFit(beta, np.sqrt(variance), z, True)
 
 
 def _sums(scores: np.ndarray, cluster: np.ndarray, clusters: int = 0) -> np.ndarray:

@@ -304,7 +304,7 @@ class _OrderSearch:
         self.end = time.monotonic() + seconds if seconds else np.inf
 
     def levels(self) -> list[_SetsOfSize] | None:
-        """Search with the lowest limit of bounds, and raise it until an order is found.
+        """Search with the lowest limit, and raise the limit until an order is found.
 
         Returns:
             Sets by size; None if there are too many sets, or the time is over.
@@ -330,7 +330,7 @@ class _OrderSearch:
     def _next(
         self, level: _SetsOfSize, limit: float
     ) -> tuple[_SetsOfSize | None, float]:
-        """Add a document to each set; also return the lowest bound above the limit."""
+        """Add a document to each set; also return the lowest bound that is too high."""
         left = level.left.astype(np.float64)
         cost = level.cost[:, None] + left @ self.net  # left, but preferred
         inside = (left @ self.on == self.length) * self.weights

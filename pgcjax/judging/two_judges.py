@@ -274,7 +274,7 @@ _DIFFERENCES: dict[str, tuple[Callable[[_Side], Finding], bool, str]] = {
     "first": (lambda side: first_odds(side.votes), True, "prefers the first"),
     "longer": (lambda side: length_odds(side.votes), True, "prefers longer ones"),
 }
-"""Statistics of a judge: the function, whether it returns odds, and a judge's habit."""
+"""Statistics of a judge: the function, whether it returns odds, and the habit."""
 
 
 def _differences(
@@ -363,7 +363,7 @@ def _difference(
 
 
 def _by_t(estimate: float, error: float, n: int) -> tuple[float, float, float]:
-    """Return a 95 % interval, and p of a true value 0, by Student's t of n clusters."""
+    """Return a 95 % interval, and p of the hypothesis 0, by Student's t: n clusters."""
     half = float(stats.t.isf(0.025, n - 1)) * error
     p = (
         2 * float(stats.t.sf(abs(estimate) / error, n - 1))
