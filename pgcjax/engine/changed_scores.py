@@ -16,25 +16,25 @@ from pgcjax.kernels import ABSENT
 from pgcjax.measures.preference import OfPreferences
 
 LOW, HIGH = -1, 1
-_BEAM = 3  # sets from which a search goes on; fewer for large queries
-_BEAM_WORK = 1e7
+_BEAM = 3  # most sets of each size from which a search continues
+_BEAM_WORK = 1e7  # largest work of adding a change to these sets
 _ROUNDING = 1e-9  # rounding error of a sum of weights that is 0
-_AT_ONCE = 2**20  # sets in memory
+_AT_ONCE = 2**20  # most sets in memory
 
 Sets = Int[np.ndarray, "sets changes"]
-"""Changes of each set, by number; those behind the last are -1."""
+"""Numbers of the changes in each set; -1 is no change."""
 
 
 class ChangedVotes(NamedTuple):
-    """Votes of a query that count, before and after changes of judgments.
+    """Counts of the votes of a query, before and after changes of judgments.
 
     Equal judgments share one change, which can be made several times.
 
     Attributes:
         counts: Count of each vote before changes.
         times: How often each change can be made.
-        fewer: Vote that counts once less, by change and time.
-        more: Vote that counts once more; None if judgments are removed.
+        fewer: `fewer[c, i]` counts once less if change c is made for the i-th time.
+        more: `more[c, i]` counts once more; None if judgments are removed.
     """
 
     counts: Int[np.ndarray, " votes"]
@@ -43,7 +43,7 @@ class ChangedVotes(NamedTuple):
     more: Int[np.ndarray, "changes times"] | None
 
     def after(self, sets: Sets) -> Counts:
-        """Count votes as each set of changes leaves them."""
+        """Count votes after each set of changes."""
         counts = np.tile(self.counts, (len(sets), 1))
         for i in range(sets.shape[1]):
             rows = np.flatnonzero(sets[:, i] >= 0)
@@ -56,7 +56,7 @@ class ChangedVotes(NamedTuple):
 
 
 class ChangedQuery:
-    """Differences of two runs on a query, by set of changed judgments.
+    """Differences of two runs on a query, after sets of changes of judgments.
 
     Attributes:
         votes: Votes of the query.
@@ -72,10 +72,10 @@ class ChangedQuery:
         votes: ChangedVotes,
         rankings: list[list[str]],
     ):
-        """Lay out two runs.
+        """Lay out two runs, and score them before changes.
 
         Args:
-            graphs: Graphs of only this query.
+            graphs: Graphs of this query alone.
             query: Name of the query.
             votes: Votes of the query.
             rankings: Documents of the two runs, best first.
@@ -87,15 +87,15 @@ class ChangedQuery:
         weights = np.asarray(tensors.weights)
         ranks = [_ranks(docs, ranking) for ranking in rankings]
         sums = [weights[np.minimum(rank, len(weights) - 1)].sum() for rank in ranks]
-        # From a graph of one document, which has the largest normalised score.
+        # A normalised score is largest for a graph of one document.
         self._most = np.minimum(1, tensors.finish(np.array(sums), np.ones(2, int)))
         self.difference = float(self.differences(np.zeros((1, 0), int))[0])
 
     def differences(self, sets: Sets) -> Float64[np.ndarray, " sets"]:
-        """Score both runs by each set of changes: 0 where no judgment is left."""
+        """Score both runs after each set of changes; 0 if no judgment is left."""
         if not self.size or not len(sets):
             return np.zeros(len(sets))
-        # One program scores any number of sets: those of a block, at least.
+        # At least a block of sets is scored, so that few sets need no other program.
         variants = Variants(
             range(max(BLOCK, len(sets))), lambda _, part: self.votes.after(sets[part])
         )
@@ -104,13 +104,19 @@ class ChangedQuery:
         return scores[:, 0] - scores[:, 1]
 
     def reach(self, changes: int) -> tuple[float, float]:
-        """Bound the differences that any judgments make: scores by the run's order."""
+        """Bound the differences by any judgments, for any number of changes.
+
+        A score is at most that with the run's own order as the ideal ranking.
+        """
         del changes
         return -float(self._most[1]), float(self._most[0])
 
 
 class ChangedShares:
-    """Differences of two runs on a query by ratios of sums; see `ChangedQuery`."""
+    """Differences of two runs on a query for measures that are ratios of sums.
+
+    Attributes are those of `ChangedQuery`.
+    """
 
     def __init__(
         self,
@@ -120,7 +126,15 @@ class ChangedShares:
         pairs: Any,
         rankings: list[list[str]],
     ):
-        """Compute sums of two runs, and what each change (better, worse) subtracts."""
+        """Compute the sums of two runs, and how much each change subtracts from them.
+
+        Args:
+            member: Measure and its tensors.
+            query: Name of the query.
+            votes: Votes of the query.
+            pairs: Better and worse document of the judgment of each change.
+            rankings: Documents of the two runs, best first.
+        """
         measure, tensors = cast(OfPreferences, member.measure), member.tensors
         docs, judged = tensors.docs[query], tensors.arrays[query]
         self.votes, self.times, self.size = votes, votes.times, len(docs)
@@ -138,52 +152,53 @@ class ChangedShares:
             taken.append(terms(changed))
             taken[-1] -= 0 if votes.more is None else terms(changed[::-1])
         self._sums, self._taken = np.array(sums), np.array(taken)  # [runs, terms, …]
-        under = self._sums[:, 1]
-        under[under == 0] = 1  # of sums alone, or where nothing counts
+        denominator = self._sums[:, 1]
+        denominator[denominator == 0] = 1  # no ratio, or no judgment that counts
         self.difference = float(self.differences(np.zeros((1, 0), int))[0])
 
     def differences(self, sets: Sets) -> Float64[np.ndarray, " sets"]:
-        """Score both runs by each set of changes."""
+        """Score both runs after each set of changes."""
         sums = np.repeat(self._sums[..., None], len(sets), axis=-1)
-        taken = np.pad(self._taken, [(0, 0), (0, 0), (0, 1)])  # nothing by change -1
+        taken = np.pad(self._taken, [(0, 0), (0, 0), (0, 1)])  # 0 for the number -1
         for change in sets.T:
             sums -= taken[..., change]
-        over, under = sums.transpose(1, 0, 2)
-        there = under > _ROUNDING
-        score = np.where(there, over / np.where(there, under, 1), 0.0)
+        numerator, denominator = sums.transpose(1, 0, 2)
+        valid = denominator > _ROUNDING
+        score = np.where(valid, numerator / np.where(valid, denominator, 1), 0.0)
         return score[0] - score[1]
 
     def reach(self, changes: int) -> tuple[float, float]:
         """Bound the differences that a number of changes can make.
 
-        Changes that take a from the numerator and c from the denominator d of a score s
-        lower it by (a - s c) / (d - c). This is a sum over changes, except for d - c,
-        whose smallest and largest values are known.
+        Changes that subtract a from the numerator and c from the denominator d of a
+        score s lower the score by (a - s c) / (d - c). Its numerator is a sum over
+        changes; the smallest and largest values of d - c are known.
         """
         fall, rise = (self._most(*runs, changes) for runs in ((0, 1), (1, 0)))
         return self.difference - fall, self.difference + rise
 
     def _most(self, falls: int, rises: int, changes: int) -> float:
-        """Bound by how much one score can fall and the other one rise, together."""
-        over, under = self._sums.T
-        score, gain = over / under, np.zeros(len(self.times))
-        whole = float(score[falls] + 1 - score[rises])
+        """Bound the fall of one run's score plus the rise of the other run's."""
+        numerator, denominator = self._sums.T
+        score, gain = numerator / denominator, np.zeros(len(self.times))
+        whole = float(score[falls] + 1 - score[rises])  # shares are from 0 to 1
         for run, sign in ((falls, 1), (rises, -1)):
             slope = sign * (self._taken[run, 0] - score[run] * self._taken[run, 1])
-            least = under[run] - self._top(self._taken[run, 1], changes)
+            least = denominator[run] - self._top(self._taken[run, 1], changes)
             if least <= _ROUNDING:
                 return whole
-            gain += np.maximum(slope / under[run], slope / least)
+            gain += np.maximum(slope / denominator[run], slope / least)
         most = self._top(gain, changes)
         return min(most, whole) if self._taken[:, 1].any() else most
 
     def _top(self, values: np.ndarray, changes: int) -> float:
-        every = -np.sort(-np.repeat(np.maximum(values, 0), self.times))
-        return float(every[:changes].sum())
+        """Add up the largest positive values of so many changes, given one of each."""
+        descending = -np.sort(-np.repeat(np.maximum(values, 0), self.times))
+        return float(descending[:changes].sum())
 
 
 class Relaxation(NamedTuple):
-    """A sum over queries of slope d + bend d², whose rise overturns a conclusion.
+    """A sum over queries of slope d + bend d² that must rise to overturn a conclusion.
 
     Attributes:
         slope: Coefficient of the difference d of a query.
@@ -209,30 +224,31 @@ class Relaxation(NamedTuple):
 
 
 class ChangedScores:
-    """Largest difference by changes of a query: found, and an upper bound.
+    """Extreme differences after changes of a query: the best found, and bounds.
 
     Attributes:
         query: Query with its changes.
-        extremes: Lowest and highest difference that was found, by number of changes,
-            each with its set of changes.
+        extremes: Lowest and highest difference that was found with at most 0, 1, …
+            changes, each with its set of changes.
         most: Number of changes that can be made.
         exact: Number of changes up to which all sets were scored.
-        work: Work of scoring so far: sets times the square of documents.
+        work: Work of scoring so far: number of sets times documents squared.
     """
 
     def __init__(self, query: ChangedQuery | ChangedShares, remain: int = 0):
-        """Take a query, and the least number of judgments that remain unchanged."""
+        """Score no changes; at least `remain` judgments have to remain unchanged."""
         self.query, self.exact, self.work = query, 0, 0
         start = query.difference, np.zeros(0, int)
         self.extremes = [(start, start)]
+        # By number of changes: greedy difference, and sets, the greedy one first.
         self._beams = {side: [(start[0], start[1][None])] for side in (LOW, HIGH)}
-        one = max(1, self.query.size**2 * len(query.times))
-        self._width = int(min(max(_BEAM_WORK // one, 1), _BEAM))
+        per_set = max(1, self.query.size**2 * len(query.times))
+        self._width = int(min(max(_BEAM_WORK // per_set, 1), _BEAM))
         self.most = max(0, int(query.times.sum()) - remain)
         self._reach: list[tuple[float, float]] = []
 
     def score(self, sets: Sets) -> np.ndarray:
-        """Score sets of equally many changes, and keep the extremes."""
+        """Score sets with the same number of changes, and keep the extremes."""
         d = self.query.differences(sets)
         self.work += len(sets) * self.query.size**2
         while len(self.extremes) <= sets.shape[1]:
@@ -246,21 +262,21 @@ class ChangedScores:
 
     @cached_property
     def single(self) -> np.ndarray:
-        """Differences by each change alone."""
+        """Differences after each change alone."""
         return self.score(np.arange(len(self.query.times))[:, None])
 
     def next_cost(self) -> float:
-        """Return the work of scoring all sets of one change more; 0 if none."""
+        """Return the work of `enumerate`; 0 if no more changes can be made."""
         if self.exact >= self.most:
             return 0
         level = self.exact + 1
         return comb(len(self.query.times) + level - 1, level) * self.query.size**2
 
     def enumerate(self) -> None:
-        """Score all sets of one change more."""
+        """Score all sets with one change more than `exact`."""
         level = self.exact + 1
         if level == 1:
-            assert len(self.single)  # and so scored
+            assert len(self.single)  # this property scores all sets of one change
             self.exact = 1
             return
         sets = np.zeros((1, 0), int)
@@ -268,17 +284,17 @@ class ChangedScores:
             sets = _grown(sets, self.query.times, ascending=True)
         step = max(1, _AT_ONCE // max(1, len(self.query.times)))
         for low in range(0, len(sets), step):
-            some = _grown(sets[low : low + step], self.query.times, ascending=True)
-            if len(some):
-                self.score(some)
+            larger = _grown(sets[low : low + step], self.query.times, ascending=True)
+            if len(larger):
+                self.score(larger)
         self.exact = level
 
     def chain(self, side: int, level: int) -> tuple[float, np.ndarray]:
         """Return the greedy set of `level` changes, and its difference.
 
-        It adds the best change to the greedy set of one change less. The search goes on
-        from it, and from the best other sets that were found. The difference is
-        infinite if fewer changes can be made.
+        The greedy set is the greedy set of one change less, and the change that is best
+        with it. All sets of a beam are extended, so that `extremes` gets other sets,
+        too. The difference is infinite if `level` changes cannot be made.
         """
         beams, times = self._beams[side], self.query.times
         while len(beams) <= min(level, self.most):
@@ -288,17 +304,21 @@ class ChangedScores:
             first = int(value[: len(_grown(before[:1], times))].argmax())
             order = np.argsort(-value, kind="stable")
             _, once = np.unique(np.sort(sets[order], 1), axis=0, return_index=True)
-            beside = order[np.sort(once)][: self._width]
-            best = sets[[first, *beside[beside != first]]]
+            beam = order[np.sort(once)][: self._width]
+            best = sets[[first, *beam[beam != first]]]
             beams.append((float(side * value[first]), best))
         if level >= len(beams):
             return -side * np.inf, np.zeros(0, int)
         return beams[level][0], beams[level][1][0]
 
     def gains(self, by: Relaxation, most: int, proven: bool) -> np.ndarray:
-        """Return by how much 0, 1, … changes raise a sum: found values, or bounds.
+        """Return by how much 0, 1, … changes raise the sum of a relaxation.
 
-        Up to `exact` changes a bound covers all sets, beyond them any judgments.
+        Args:
+            by: Relaxation.
+            most: Largest number of changes.
+            proven: Whether to return upper bounds; else values of sets that were found.
+                Bounds for more than `exact` changes come from `reach`.
         """
         start, out = by.value(self.query.difference), []
         levels = most if proven else min(most, len(self.extremes) - 1)
@@ -316,13 +336,19 @@ class ChangedScores:
         return self._reach[changes]
 
     def best_set(self, by: Relaxation, changes: int) -> tuple[float, np.ndarray]:
-        """Return the difference, and the set of changes, that gain most."""
+        """Return the best difference with so many changes at most, and their set."""
         extremes = self.extremes[min(changes, len(self.extremes) - 1)]
         return max(extremes, key=lambda x: by.value(x[0]))
 
 
 def _grown(sets: Sets, times: np.ndarray, ascending: bool = False) -> Sets:
-    """Add each change to each set, as often as it can be made."""
+    """Add each change to each set, unless it cannot be made once more.
+
+    Args:
+        sets: Sets of changes.
+        times: How often each change can be made.
+        ascending: Whether to keep changes ascending, so that no set is listed twice.
+    """
     changes = np.tile(np.arange(len(times)), len(sets))
     sets = np.column_stack([np.repeat(sets, len(times), axis=0), changes])
     fits = (sets[:, :-1] == changes[:, None]).sum(1) < times[changes]

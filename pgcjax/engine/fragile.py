@@ -1,22 +1,23 @@
 """The fewest judgments that overturn an order of runs, between two bounds.
 
-A judgment belongs to one query, so the sum of differences falls by the gains of changed
-judgments within queries. *Upper bound*: the search scores sets of judgments of each
-query, first all single ones, then those of a greedy search. Dynamic programming joins
-them. Judgments are then changed, and the engine must score as the search did.
-*Lower bound*: let U(k) bound the gain of k changes of a query. (1) For k up to `exact`,
-all sets were scored, and U is the best gain. (2) Beyond, `reach` bounds the difference:
-a PGC score is at most that of the run's own order as the ideal one; for ratios of sums
-see `ChangedShares`. (3) Any c changes gain at most the largest sum of U(k) with k's
-that add up to c, which dynamic programming computes. If it is less than needed, no c
-changes overturn the order. Where a relaxed solution depends on (2), sets are scored,
-until the bounds meet or the work is spent.
+A judgment belongs to one query. So changes of judgments lower the sum of differences by
+the sum of their gains in the queries. *Upper bound*: the search scores sets of changes
+of each query, first all single ones, then those of a greedy search. Dynamic programming
+combines the queries. The engine then scores the changed judgments, as a check. *Lower
+bound*: let U(k) bound the gain of k changes of a query. (1) For k up to `exact`, all
+sets were scored, and U is the best gain. (2) For more, `reach` bounds the difference: a
+PGC score is at most that with the run's own order as the ideal ranking; for ratios of
+sums see `ChangedShares`. (3) Any c changes gain at most the largest sum of U(k) with
+k's that add up to c, which dynamic programming computes. If it is less than needed, no
+c changes overturn the order. While this bound depends on (2), more sets are scored,
+until both bounds meet or the limit of work is reached.
 
-Significance by a paired t test is no sum over queries. With s1 the sum of differences d
-and s2 the sum of their squares, a difference is not significant if s1 < sqrt(κ s2). As
-sqrt(x) is the least of (λx + 1/λ) / 2 over λ, the sum of d - λκd²/2 has to fall for
-each λ, so the largest of these bounds counts. A difference becomes significant for some
-λ: intervals of λ are relaxed, and the least of their bounds counts.
+Significance by a paired t test is no sum over queries. Let s1 be the sum of differences
+d, and s2 the sum of their squares. A difference s1 > 0 is not significant if s1 <
+sqrt(κ s2). sqrt(x) is the minimum of (λx + 1/λ) / 2 over λ. So the sum of d - λκd²/2
+has to fall below 1 / (2λ) for each λ, and the largest of these lower bounds counts. A
+difference is significant if this fails for some λ: intervals of λ are relaxed, and the
+smallest of their lower bounds counts.
 """
 
 from __future__ import annotations
@@ -58,17 +59,17 @@ from pgcjax.measures.preference import OfPreferences
 from pgcjax.stats.tests import check_alpha
 
 WORK = 2e8
-"""Work of a pair of runs, in sets times squares of documents: some seconds."""
+"""Limit of work for a pair of runs: sets times documents squared; some seconds."""
 
 GREEDY = 4
-"""Factor by which a greedy search may exceed the work, to find a set at all."""
+"""Factor by which a greedy search may exceed the limit of work, to find some set."""
 
 MOST = 200
-"""Changes that are looked for, at most."""
+"""Most changes of a set."""
 
 _OTHERS = "; or of ppref, rpref, fpref, wpref, prefs_simp, counts of preferences"
 _NOISE = 1e-12  # rounding error of the mean of differences
-_GRID = 9  # relaxations of a test
+_GRID = 9  # values of λ in relaxations of a test
 
 
 def fragile(
@@ -89,7 +90,7 @@ def fragile(
     """Bound the fewest judgments, or queries, whose change overturns an order of runs.
 
     Args:
-        runs: Input or result of `read_runs`; None: the preferences are votes on
+        runs: Input or result of `read_runs`. If None, the preferences are votes on
             systems, which Bradley and Terry's model orders.
         preferences: Judgments that may change.
         qrels: Grades, for `PGC(graph=combined)`.
@@ -102,7 +103,7 @@ def fragile(
         alpha: Level of the paired t test of significance.
         prior: Standard deviation of the strengths of systems; 2.5 if None.
         order: Order of documents in a run: `trec`, `clarke` or `rank`.
-        progress: called with `("runs", done, total)`.
+        progress: Called with `("runs", done, total)`.
 
     Raises:
         UsageError: an argument is wrong, or there is no order to overturn.
@@ -133,9 +134,9 @@ class Asked(NamedTuple):
     """Conclusion to overturn.
 
     Attributes:
-        overturned: Function of differences by query: whether they overturn it.
-        relaxations: Relaxations of this condition, as sums over queries.
-        every: whether all relaxations have to be fulfilled, or only one.
+        overturned: Returns whether differences by query overturn the conclusion.
+        relaxations: Necessary conditions of this, which are sums over queries.
+        every: Whether all relaxations have to be fulfilled; else one of them.
     """
 
     overturned: Callable[[np.ndarray], bool]
@@ -148,16 +149,16 @@ class ChangedJudgments:
 
     Attributes:
         explainer: Runs and judgments.
-        change: one of `CHANGES`.
-        votes: Votes of the judgments, followed by those of reversed judgments.
+        change: One of `CHANGES`.
+        votes: Votes of the judgments, followed by the votes of reversed judgments.
     """
 
     def __init__(self, explainer: Explainer, change: str):
-        """Group judgments with equal votes.
+        """Group equal judgments.
 
         Raises:
-            UsageError: the measure has no votes, or one row counts as several votes
-                that count in part.
+            UsageError: scores of the measure cannot be computed with changed judgments,
+                or a row stands for several judgments that count in part.
         """
         member = explainer.member
         self.explainer, self.change = explainer, change
@@ -170,7 +171,7 @@ class ChangedJudgments:
         if not self._shares:
             self._graphs = VariantGraphs(member, self.votes)
         several = self.votes.judgments[: len(table)] > 1
-        # Rows of the judgments of each group, for each query: a row for each judgment.
+        # For each query, the rows of each group; a row is repeated for each judgment.
         self._items = {
             query: [np.repeat(rows, self.votes.judgments[rows]) for rows in groups]
             for query, groups in alike(table).items()
@@ -183,24 +184,29 @@ class ChangedJudgments:
             )
 
     def items(self, query: str) -> list[np.ndarray]:
-        """List the rows of each group of a query, with a row for each judgment."""
+        """List the rows of each group of a query, repeated for each judgment."""
         return self._items.get(query, [])
 
     def searched(self, runs: Sequence[str], remain: int = 0) -> list[ChangedScores]:
-        """Lay out the queries for two runs; `remain` judgments of each must remain."""
+        """Prepare the search in each query for two runs.
+
+        Args:
+            runs: Names of the two runs.
+            remain: Least number of judgments of a query that remain unchanged.
+        """
         out = []
         for query in self.explainer.query_ids:
             rankings = [self.explainer.ranking(run, query) for run in runs]
-            votes = self._of(query)
+            votes = self._changed_votes(query)
             if self._shares:
                 rows = [x[0] for x in self.items(query)]
                 pairs = self._preferred(self.votes.table.iloc[rows])
                 member = self.explainer.member
-                of = ChangedShares(member, query, votes, pairs, rankings)
+                changed = ChangedShares(member, query, votes, pairs, rankings)
             else:
                 graphs = self._graphs.of_query(query)
-                of = ChangedQuery(graphs, query, votes, rankings)
-            out.append(ChangedScores(of, remain))
+                changed = ChangedQuery(graphs, query, votes, rankings)
+            out.append(ChangedScores(changed, remain))
         return out
 
     def _preferred(self, rows: pd.DataFrame) -> np.ndarray:
@@ -208,24 +214,24 @@ class ChangedJudgments:
         docs = rows[["doc_id", "other_doc_id"]].to_numpy(object).T
         return np.where(rows["preference"] < 0, docs[::-1], docs)
 
-    def _of(self, query: str) -> ChangedVotes:
-        """Find the votes of a query that its changes count once more, or once less."""
+    def _changed_votes(self, query: str) -> ChangedVotes:
+        """Find the votes of a query that each change counts once less, or once more."""
         items = self.items(query)
         rows = self.votes.rows.get(query, np.zeros(0, int))
         place = np.zeros(2 * self._count, int)
         place[rows] = np.arange(len(rows))
         times = np.array([*map(len, items)], int)
         fewer = np.zeros((len(items), times.max(initial=0)), int)
-        for change, item in zip(fewer, items, strict=True):
-            change[: len(item)] = item
+        for change, rows_of_group in zip(fewer, items, strict=True):
+            change[: len(rows_of_group)] = rows_of_group
         more = place[fewer + self._count] if self.change == CHANGES[1] else None
         counts = np.where(rows < self._count, self.votes.judgments[rows], 0)
         return ChangedVotes(counts, times, place[fewer], more)
 
     def chosen(self, query: str, changes: np.ndarray) -> np.ndarray:
         """Return the rows of the judgments of a set of changes."""
-        left = [iter(rows) for rows in self.items(query)]
-        return np.array([next(left[change]) for change in changes.tolist()], int)
+        rows_left = [iter(rows) for rows in self.items(query)]
+        return np.array([next(rows_left[change]) for change in changes.tolist()], int)
 
     @property
     def total(self) -> int:
@@ -234,55 +240,57 @@ class ChangedJudgments:
 
     @property
     def fewest(self) -> int:
-        """Number of judgments, with ties, of the query that has the fewest."""
+        """Fewest judgments of a query, with ties."""
         table = self.votes.table[: self._count]
         number = pd.Series(self.votes.judgments[: self._count])
         return int(number.groupby(table["query_id"].to_numpy()).sum().min())
 
     def table(self, search: Search) -> pd.DataFrame:
         """List the judgments that were found, the largest gain per judgment first."""
-        queries, parts = self.explainer.query_ids, []
-        for name, of, changes in zip(queries, search.queries, search.sets, strict=True):
+        names, parts = self.explainer.query_ids, []
+        for name, scores, changes in zip(
+            names, search.queries, search.sets, strict=True
+        ):
             rows = self.votes.table.iloc[self.chosen(name, changes)]
             docs = dict(zip(PAIR[1:], self._preferred(rows), strict=True))
             columns = {"query_id": name, **docs}
             if "judge" in rows:
                 columns["judge"] = rows["judge"]
-            fall = of.query.difference - of.query.differences(changes[None])[0]
-            fall /= len(queries)
+            after = scores.query.differences(changes[None])[0]
+            fall = (scores.query.difference - after) / len(names)
             each = fall / max(1, len(changes))
             parts.append(pd.DataFrame(columns, rows.index).assign(fall=fall, each=each))
         table = pd.concat(parts).sort_values("each", ascending=False, kind="stable")
         return table.drop(columns="each").reset_index(drop=True)
 
     def check(self, first: str, other: str, search: Search) -> None:
-        """Score the runs by the changed judgments; check the search, bit by bit.
+        """Score the runs by the changed judgments, and compare the search with that.
 
         Raises:
-            VerificationError: they differ.
+            VerificationError: scores differ, or the conclusion is not overturned.
         """
         pairs = zip(search.queries, search.sets, strict=True)
-        d = [of.query.differences(changes[None])[0] for of, changes in pairs]
+        d = [scores.query.differences(changes[None])[0] for scores, changes in pairs]
         expected = pd.Series(d, self.explainer.query_ids)
         new = self.replayed(search).differences(first, other)
         new = new.reindex(expected.index).fillna(0.0)
-        # Sums of fractional weights may be added up in another order.
+        # Weights that are fractions may be added up in another order.
         rounding = TOLERANCE if self._shares else 0
         if ((new - expected).abs() > rounding).any() or not search.question.overturned(
             new.to_numpy()
         ):
             raise VerificationError(
                 f"query {(new != expected).idxmax()!r}: the engine scores changed "
-                "judgments otherwise. This is a defect of pgcjax: please report it "
+                "judgments differently. This is a defect of pgcjax: please report it "
                 "with the data"
             )
 
     def replayed(self, search: Search) -> Explainer:
-        """Read the judgments with all changes made, for the same runs."""
+        """Return an explainer of the same runs by the changed judgments."""
         pairs = zip(search.queries, search.sets, strict=True)
-        counts = [of.query.votes.after(changes[None]) for of, changes in pairs]
-        by = dict(zip(self.explainer.query_ids, counts, strict=True))
-        changed = Variants([0], lambda query, _: by[query])
+        counts = [scores.query.votes.after(changes[None]) for scores, changes in pairs]
+        by_query = dict(zip(self.explainer.query_ids, counts, strict=True))
+        changed = Variants([0], lambda query, _: by_query[query])
         return self.explainer.with_preferences(self.votes.of_variant(changed, 0))
 
 
@@ -290,28 +298,29 @@ def is_ratio(measure: Any, preferences: pd.DataFrame) -> bool:
     """Whether a measure is a ratio of sums over judgments.
 
     Raises:
-        UsageError: one judgment stands for others.
+        UsageError: some judgments imply others, so the sums are not over judgments.
     """
     none = np.ones(0)
     if not isinstance(measure, OfPreferences) or measure.terms(none, none) is None:
         return False
     if measure.closure or measure.bad and preferences["other_doc_id"].isna().any():
-        hint = "change them by bad=false, closure=false"
+        hint = "set bad=false, closure=false"
         raise UsageError(f"{measure}: some judgments imply others: {hint}")
     return "preferences" in measure.needs
 
 
 def asked_order(d: np.ndarray) -> Asked:
-    """Ask for an order to be reversed: for a sum of differences below 0."""
+    """Return the conclusion that an order holds: a sum below 0 overturns it."""
     noise = _NOISE * max(1, len(d))
     relaxation = Relaxation(-1.0, 0.0, float(d.sum()) + noise)
     return Asked(lambda new: new.sum() < -noise, [relaxation], True)
 
 
 def asked_significance(d: np.ndarray, alpha: float) -> Asked:
-    """Ask for a paired t test to decide otherwise than it does."""
+    """Return the decision of a paired t test as the conclusion to overturn."""
     n = len(d)
     critical = float(stdtrit(n - 1, 1 - alpha / 2))
+    # The difference is significant if |sum of d| >= sqrt(kappa * sum of d²).
     kappa = critical**2 * n / (n - 1 + critical**2)
 
     def significant(new: np.ndarray) -> bool:
@@ -320,13 +329,14 @@ def asked_significance(d: np.ndarray, alpha: float) -> Asked:
     spread, squares = np.sqrt(kappa * (d @ d)), float(d @ d)
 
     def relaxed(side: float, bend: float, sum_needed: float) -> Relaxation:
+        """Relax the condition: the sum of side * d + bend * d² is at least this."""
         return Relaxation(side, bend, sum_needed - side * d.sum() - bend * squares)
 
     if significant(d):
-        scales = spread * np.geomspace(0.5, 2, _GRID)
+        scales = spread * np.geomspace(0.5, 2, _GRID)  # 1 / λ
         relaxations = [relaxed(-1.0, kappa / (2 * x), -x / 2) for x in scales]
         return Asked(lambda new: not significant(new), relaxations, True)
-    ends = [0.0, *(spread * np.geomspace(0.2, 5, _GRID)), np.inf]
+    ends = [0.0, *(spread * np.geomspace(0.2, 5, _GRID)), np.inf]  # of 1 / λ
     relaxations = [
         relaxed(side, -kappa / (2 * high), low / 2)
         for side in (HIGH, LOW)
@@ -344,10 +354,19 @@ def p_value(d: np.ndarray) -> float:
 
 
 class Search:
-    """The search for the fewest changes that overturn a conclusion about two runs."""
+    """The search for the fewest changes that overturn a conclusion about two runs.
+
+    Attributes:
+        queries: Scores of each query after changes.
+        question: The conclusion.
+        count: Size of the smallest sets that overturn it; None if none was found.
+        sets: Set of changes of each query.
+        most: Largest number of changes to search for.
+        lower: Proven bound: fewer changes do not overturn the conclusion.
+    """
 
     def __init__(self, queries: list[ChangedScores], question: Asked, most: int):
-        """Take queries, and the largest number of changes that is of interest."""
+        """Begin without a set, and with the bound 1."""
         self.queries, self.question = queries, question
         self.count, self.sets = None, [np.zeros(0, int)] * len(queries)
         self.most, self.lower = most, 1
@@ -355,25 +374,33 @@ class Search:
     @property
     def work(self) -> float:
         """Return the work of scoring so far."""
-        return sum(of.work for of in self.queries)
+        return sum(scores.work for scores in self.queries)
 
     def bound(self) -> list[int]:
-        """Raise the proven bound; return a relaxed solution: the changes per query."""
+        """Raise the proven bound; return the changes per query on which it depends."""
         limit = self.most if self.count is None else self.count
         bounds, parts = [], []
-        for by in self.question.relaxations:
-            need = by.need - _NOISE / 2 * len(self.queries)  # a tie does not overturn
-            made = allocate([q.gains(by, limit, True) for q in self.queries], limit)
-            fewest = made.fewest(need)
+        for relaxation in self.question.relaxations:
+            gains = [q.gains(relaxation, limit, True) for q in self.queries]
+            allocation = allocate(gains, limit)
+            # A tie does not overturn the conclusion.
+            fewest = allocation.fewest(relaxation.need - _NOISE / 2 * len(gains))
             bounds.append(limit + 1 if fewest is None else fewest)
-            parts.append(made.parts(min(limit, bounds[-1])))
+            parts.append(allocation.parts(min(limit, bounds[-1])))
         best = (np.argmax if self.question.every else np.argmin)(bounds)
         lower = max(1, bounds[best])
         self.lower = max(self.lower, min(lower, limit if self.count else lower))
         return parts[best]
 
     def try_sets(self, sets: Sequence[tuple[float, np.ndarray]]) -> bool:
-        """Take differences and sets of changes if they overturn, and are fewer."""
+        """Keep sets of changes if they overturn the conclusion and are the smallest.
+
+        Args:
+            sets: For each query, the difference and the set of changes.
+
+        Returns:
+            Whether the sets were kept.
+        """
         size = sum(len(changes) for _, changes in sets)
         fewer = self.count is None or size < self.count
         if not fewer or not self.question.overturned(np.array([d for d, _ in sets])):
@@ -382,28 +409,30 @@ class Search:
         return True
 
     def combine(self) -> list[int]:
-        """Combine the best sets of queries; return how many changes each query has."""
+        """Combine the best sets of queries; return the number of changes per query."""
         limit = self.most if self.count is None else self.count - 1
         last = [0] * len(self.queries)
-        for by in self.question.relaxations:
-            made = allocate([q.gains(by, limit, False) for q in self.queries], limit)
-            first = made.fewest(by.need) if len(self.question.relaxations) == 1 else 1
+        single = len(self.question.relaxations) == 1
+        for relaxation in self.question.relaxations:
+            gains = [q.gains(relaxation, limit, False) for q in self.queries]
+            allocation = allocate(gains, limit)
+            first = allocation.fewest(relaxation.need) if single else 1
             for size in range(limit + 1 if first is None else first, limit + 1):
-                parts = made.parts(size)
+                parts = allocation.parts(size)
                 pairs = zip(self.queries, parts, strict=True)
-                sets = [q.best_set(by, k) for q, k in pairs]
+                sets = [q.best_set(relaxation, k) for q, k in pairs]
                 if self.try_sets(sets):
                     last = parts
                     break
             else:
-                last = made.parts(limit) if not any(last) else last
+                last = allocation.parts(limit) if not any(last) else last
         return last
 
     def greedy(self, side: int, work: float = np.inf) -> None:
-        """Add the best single change repeatedly, until the changes overturn."""
+        """Add the best single change until the conclusion is overturned."""
         level = [0] * len(self.queries)
-        state = [(of.query.difference, np.zeros(0, int)) for of in self.queries]
-        after = [of.chain(side, 1) for of in self.queries]
+        state = [(q.query.difference, np.zeros(0, int)) for q in self.queries]
+        after = [q.chain(side, 1) for q in self.queries]
         for _ in range(self.most if self.count is None else self.count - 1):
             gains = [
                 side * (new[0] - old[0]) for new, old in zip(after, state, strict=True)
@@ -417,14 +446,14 @@ class Search:
             after[best] = self.queries[best].chain(side, level[best] + 1)
 
     def run(self, work: float) -> None:
-        """Search until both bounds meet, or the work is spent."""
+        """Search until both bounds meet, or the limit of work is reached."""
         self.bound()
-        if self.lower > self.most:  # another pair needs fewer, or no number suffices
+        if self.lower > self.most:  # another pair needs fewer, or none can do it
             return
-        for of in self.queries:
-            if of.most:
-                of.enumerate()
-        sides = {int(np.sign(by.slope)) for by in self.question.relaxations}
+        for scores in self.queries:
+            if scores.most:
+                scores.enumerate()
+        sides = {int(np.sign(x.slope)) for x in self.question.relaxations}
         self.bound()
         for side in sides:
             self.greedy(side, GREEDY * work)
@@ -434,7 +463,7 @@ class Search:
         self._deepen(sides, work)
 
     def _deepen(self, sides: set[int], work: float) -> None:
-        """Search on in queries whose largest sets are in use."""
+        """Extend the sets of queries by one change more than their best sets have."""
         tried: set[tuple[int, int]] = set()
         while self.lower != self.count and self.work < work:
             parts = self.combine()
@@ -449,14 +478,14 @@ class Search:
     def _refine(self, work: float) -> bool:
         """Score all sets of one query on which the proven bound depends."""
         parts = self.bound()
-        leaning = [
-            of
-            for of, k in zip(self.queries, parts, strict=True)
-            if k > of.exact and of.next_cost() and self.work + of.next_cost() < work
+        inexact = [
+            scores
+            for scores, k in zip(self.queries, parts, strict=True)
+            if k > scores.exact and 0 < scores.next_cost() < work - self.work
         ]
-        if not leaning or self.lower == self.count:
+        if not inexact or self.lower == self.count:
             return False
-        min(leaning, key=ChangedScores.next_cost).enumerate()
+        min(inexact, key=ChangedScores.next_cost).enumerate()
         return True
 
 
@@ -467,7 +496,7 @@ def _pairs(
     other: str | None,
     overturn: str,
 ) -> list[tuple[str, str]]:
-    """List the run that is ahead with each that may overtake it, the nearest first.
+    """List pairs of the run that is ahead and a run behind it, the nearest first.
 
     Raises:
         UsageError: a run is unknown, or the two are equal.
@@ -475,7 +504,7 @@ def _pairs(
     for name in (run_id, other):
         if name is not None and name not in names:
             raise no_run(name, names)
-    if len(names) < 2 or run_id == other is not None:
+    if len(names) < 2 or (other is not None and run_id == other):
         raise UsageError("expected two runs or more, and two different ones")
     means = means.sort_values(ascending=False, kind="stable")
     first = run_id or next(name for name in means.index if name != other)
@@ -485,7 +514,7 @@ def _pairs(
     else:
         rest = [x for x in means.index if x != first and means[x] <= means[first]]
     if not rest:
-        raise UsageError(f"no run is behind {first!r}: name other=")
+        raise UsageError(f"no run is behind {first!r}: name the other run (other)")
     if overturn == OVERTURNED[0] and means[first] - means[rest[0]] <= _NOISE:
         raise UsageError(
             f"{first!r} and {rest[0]!r} have equal means: there is no order to overturn"
@@ -494,7 +523,7 @@ def _pairs(
 
 
 def _of_queries(explainer: Explainer, pairs: list[tuple[str, str]]) -> Fragility:
-    """Leave queries out: the sum is least without the k largest differences."""
+    """Leave out the queries with the largest differences, which is optimal."""
     total = len(explainer.query_ids)
     differences = [explainer.difference(*pair) for pair in pairs]
     differences = [x for x in differences if x.decisive] or differences[:1]
@@ -530,9 +559,9 @@ def _of_judgments(
     most, lower = min(changed.total, MOST), changed.total + 1
     best: tuple[tuple[str, str], Search] | None = None
     for done, pair in enumerate(pairs):
-        # A query without judgments would drop out of the test.
+        # A query without judgments would not be part of the test.
         queries = changed.searched(pair, int(overturn == OVERTURNED[1]))
-        d = np.array([of.query.difference for of in queries])
+        d = np.array([scores.query.difference for scores in queries])
         if overturn == OVERTURNED[0]:
             question = asked_order(d)
         else:
@@ -550,9 +579,9 @@ def _of_judgments(
     (first, other), search = best
     effect = f"puts {other} above {first}"
     if overturn == OVERTURNED[1]:
-        was = p_value(np.array([of.query.difference for of in search.queries]))
-        to = "not significant" if was <= alpha else "significant"
-        effect = f"makes the difference of {first} and {other} {to}"
+        d = np.array([scores.query.difference for scores in search.queries])
+        verdict = "not significant" if p_value(d) <= alpha else "significant"
+        effect = f"makes the difference of {first} and {other} {verdict}"
     table = changed.table(search)
     if search.count is not None:
         changed.check(first, other, search)

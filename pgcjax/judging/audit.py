@@ -1,7 +1,7 @@
 """An audit of judges by their votes: statistics, each with a verdict in words.
 
-A probe is a function of the votes of one judge, or of all; `_Judges` compares each
-judge with the others.
+A probe computes a statistic of the votes of one judge, or of all judges. `_Judges`
+compares each judge with the others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ ALL = "all judges"
 
 AGREEMENT = {0.0: "none", 0.2: "slight", 0.4: "fair", 0.6: "moderate"}
 AGREEMENT |= {0.8: "substantial", 1.0: "almost perfect"}
-"""Words for kappa up to each value [Landis and Koch 1977]."""
+"""Word for kappa up to each value [Landis and Koch 1977]."""
 
 _COLUMNS = ["judge", "probe", "of", "estimate", "low", "high", "count", "verdict"]
 _AT_ODDS = ["judge", "query_id", "aspect", "doc_id", "other_doc_id", "others"]
@@ -91,9 +91,9 @@ def audit(
     votes that agree), `first` and `longer` (odds of preferring the document shown
     first, and one twice as long, in one logistic model), `ties`, `refusals`, `repeats`
     (equal answers), `cycles` (of three documents, against a Bradley-Terry judge),
-    `agreement` (kappa with the majority of the others, of people, and each judge),
-    `drift` (odds of agreeing with the others, last to first vote), `covariate` (odds
-    that each adds), `self_preference` (odds that a judge adds to its own family).
+    `agreement` (kappa with most others, most people, and each judge), `drift` (odds of
+    agreeing with the others, last vote to first), `covariate` (odds that each adds),
+    `self_preference` (odds that a judge adds to its own family).
 
     Args:
         preferences: Judgments, as in `read_preferences`.
@@ -114,19 +114,19 @@ def audit(
     named = sorted({*votes["judge"]} - {""})
     _refuse_unknown({*people, *(judges or ())}, named)
     swayed = Swayed(table, covariates, lengths, families)
-    alone = _alone(votes, double, sum(refused.values()))
-    rows = [(ALL, *f) for f in chain(alone, swayed.covariates(np.arange(len(table))))]
+    of_all = _alone(votes, double, sum(refused.values()))
+    rows = [(ALL, *f) for f in chain(of_all, swayed.covariates(np.arange(len(table))))]
     at_odds = [pd.DataFrame(columns=_AT_ODDS)]
     if len(named) > 1:
-        rest, chosen = _Judges(votes, people), list(judges or named)
+        others, chosen = _Judges(votes, people), list(judges or named)
         places, doubles = (t.groupby("judge").indices for t in (votes, double))
         for done, judge in enumerate(chosen, 1):
-            twice = double.iloc[doubles.get(judge, [])]
+            double_of_judge = double.iloc[doubles.get(judge, [])]
             of_judge = np.asarray(places[judge])
-            alone = _alone(votes.iloc[of_judge], twice, refused.get(judge, 0))
-            beside = swayed.covariates(of_judge), swayed.own_answers(judge)
-            rows += [(judge, *f) for f in chain(alone, *beside, rest.compare(judge))]
-            at_odds.append(rest.at_odds(judge, most))
+            alone = _alone(votes.iloc[of_judge], double_of_judge, refused.get(judge, 0))
+            fitted = swayed.covariates(of_judge), swayed.own_answers(judge)
+            rows += [(judge, *f) for f in chain(alone, *fitted, others.compare(judge))]
+            at_odds.append(others.at_odds(judge, most))
             if progress:
                 progress("auditing", done, len(chosen))
     odds = pd.concat(at_odds[1:] or at_odds, ignore_index=True)
@@ -149,13 +149,14 @@ def _compared(
 
 
 def _refuse_unknown(judges: set[str], named: list[str]) -> None:
+    """Raise a UsageError if no vote names one of the judges."""
     for judge in judges - {*named}:
         there = f"there are {listed(named, 8)}" if named else "no row names one"
         raise UsageError(f"no judge {judge!r}; {there}")
 
 
 def votes_by_pair(table: pd.DataFrame, lengths: Any) -> pd.DataFrame:
-    """Lay out votes by pair, with signs and covariates towards the low document."""
+    """Number votes by pair; signs and covariates refer to the pair's low document."""
     votes = by_pair(table)
     for name in ("judge", "aspect"):
         votes[name] = table[name].fillna("").to_numpy() if name in table else ""
@@ -169,7 +170,7 @@ def votes_by_pair(table: pd.DataFrame, lengths: Any) -> pd.DataFrame:
 def _alone(
     votes: pd.DataFrame, double: pd.DataFrame, refused: int
 ) -> Iterator[Finding]:
-    """Test a judge, or all together, without a comparison with other judges.
+    """Compute the probes of a judge, or of all together, that compare no judges.
 
     Args:
         votes: Votes of the judge, as from `votes_by_pair`.
@@ -182,10 +183,10 @@ def _alone(
     item, n = votes["item"].to_numpy(), len(votes)
     ties = np.bincount(item, votes["sign"] == 0)
     yield share_of("ties", ties, np.bincount(item) * 1.0, mostly("ties"), "votes")
-    # A refusal has one row and no cluster, so each is taken as independent.
-    answered = np.r_[np.zeros(n), np.ones(refused)]
+    # The pair of a refusal is unknown, so each vote is a cluster here.
+    refusals = np.r_[np.zeros(n), np.ones(refused)]
     words = mostly("refusals")
-    yield share_of("refusals", answered, np.ones(n + refused), words, "votes")
+    yield share_of("refusals", refusals, np.ones(n + refused), words, "votes")
     yield _repeats(votes)
     yield cycles(votes)
 
@@ -210,7 +211,7 @@ def _swap(votes: pd.DataFrame, double: pd.DataFrame) -> Finding:
 
 
 def _showings(votes: pd.DataFrame) -> pd.DataFrame:
-    """Match a judge's k-th answers on a pair in both orders, and return their signs."""
+    """Match a judge's k-th answers to a pair in both orders, and return their signs."""
     votes = votes[votes["first"].notna()]
     votes = votes.assign(k=votes.groupby(["stratum", "first"]).cumcount())
     both = votes.pivot(index=["stratum", "k"], columns="first", values="sign")
@@ -218,7 +219,7 @@ def _showings(votes: pd.DataFrame) -> pd.DataFrame:
 
 
 def first_odds(votes: pd.DataFrame) -> Finding:
-    """Return the odds of preferring the first document, by pairs in both orders."""
+    """Return the odds of preferring the first document, from pairs in both orders."""
     if votes["first"].isna().all():
         return not_asked("first", 0, _NO_FIRST)
     columns = (votes[c].to_numpy() for c in ("stratum", "first", "sign"))
@@ -230,7 +231,7 @@ def first_odds(votes: pd.DataFrame) -> Finding:
         )
         return not_asked("first", pairs, why)
     if isnan(odds):
-        return not_asked("first", pairs, "no answer goes with the place")
+        return not_asked("first", pairs, "no answer depends on the place")
     verdict = odds_words(low, high, ("prefers the first", "prefers the second"))
     return Finding("first", "", odds, low, high, pairs, verdict)
 
@@ -281,7 +282,7 @@ def _odds_of(
 
 
 def _repeats(votes: pd.DataFrame) -> Finding:
-    """Return the share of equal answers among all two answers to one question."""
+    """Return the share of equal ones among pairs of answers to the same question."""
     question = ["judge", "item", "shown"]
     answers = votes.assign(shown=votes["first"].fillna(0.0))
     answers = answers.groupby([*question, "sign"]).size()
@@ -295,69 +296,79 @@ def _repeats(votes: pd.DataFrame) -> Finding:
 
 
 class _Judges:
-    """One vote of each judge on each pair, to compare a judge with the others."""
+    """One vote of each judge on each pair, to compare a judge with the others.
+
+    Tables of decisions have a row for each judge and pair: `item`, the number of the
+    pair; `place`, 0 for its low document, 1 for its high one, 2 for a tie; and `time`.
+    """
 
     def __init__(self, votes: pd.DataFrame, people: Sequence[str]):
         named = votes[votes["judge"] != ""]
-        said = named.groupby(["judge", "item"], sort=True, as_index=False).agg(
+        decisions = named.groupby(["judge", "item"], sort=True, as_index=False).agg(
             {"sign": "sum", "time": "mean"}
         )
-        said["place"] = PLACE[np.sign(said["sign"].to_numpy()).astype(np.int64)]
-        self._said = dict(iter(said.groupby("judge")))
+        sign = np.sign(decisions["sign"].to_numpy()).astype(np.int64)
+        decisions["place"] = PLACE[sign]
+        self._decisions = dict(iter(decisions.groupby("judge")))
         self._pairs = votes.drop_duplicates("item").set_index("item").sort_index()
         self._people = people
-        self._counts = self._count(said)
-        self._of_people = self._count(said[said["judge"].isin(list(people))])
-        number, self._names = pd.factorize(said["judge"], sort=True)
+        self._counts = self._count(decisions)
+        self._of_people = self._count(decisions[decisions["judge"].isin(list(people))])
+        number, self._names = pd.factorize(decisions["judge"], sort=True)
         self._tables: dict[str, dict[str, np.ndarray]] = {n: {} for n in self._names}
-        item, place = said["item"].to_numpy(), said["place"].to_numpy()
+        item, place = decisions["item"].to_numpy(), decisions["place"].to_numpy()
         for a, b, table in tables_of_two(item, number, place, 3):
-            one, other = self._names[a], self._names[b]
-            self._tables[one][other], self._tables[other][one] = table, table.T
+            first, second = self._names[a], self._names[b]
+            self._tables[first][second], self._tables[second][first] = table, table.T
 
-    def _count(self, said: pd.DataFrame) -> Int64[np.ndarray, "items 3"]:
-        cell = said["item"].to_numpy() * 3 + said["place"].to_numpy()
+    def _count(self, decisions: pd.DataFrame) -> Int64[np.ndarray, "items 3"]:
+        """Count the decisions on each pair by place."""
+        cell = decisions["item"].to_numpy() * 3 + decisions["place"].to_numpy()
         return np.bincount(cell, minlength=3 * len(self._pairs)).reshape(-1, 3)
 
     def compare(self, judge: str) -> Iterator[Finding]:
         """Measure agreement with others, with people, with each judge, and drift."""
-        said = self._said[judge]
-        others = self._others(said, self._counts)
-        yield self._with("the others", said, others)
+        decisions = self._decisions[judge]
+        others = self._others(decisions, self._counts)
+        yield self._agreement("the others", decisions, others)
         if self._people:
-            people = self._of_people[said["item"]]
+            people = self._of_people[decisions["item"]]
             if judge in self._people:
-                people = self._others(said, self._of_people)
-            yield self._with("people", said, people)
-        yield _drift(said, others)
+                people = self._others(decisions, self._of_people)
+            yield self._agreement("people", decisions, people)
+        yield _drift(decisions, others)
         for other in self._names:
             table = self._tables[judge].get(other, np.zeros(0))
             if table.sum() >= FEWEST:
                 yield agreement(str(other), table)
 
     def _others(
-        self, said: pd.DataFrame, counts: Int64[np.ndarray, "items 3"]
+        self, decisions: pd.DataFrame, counts: Int64[np.ndarray, "items 3"]
     ) -> Int64[np.ndarray, "pairs 3"]:
-        """Count the votes of the other judges on a judge's pairs, and find them."""
-        others = counts[said["item"]]
-        others[np.arange(len(said)), said["place"]] -= 1
+        """Count the decisions of other judges on a judge's pairs."""
+        others = counts[decisions["item"]]
+        others[np.arange(len(decisions)), decisions["place"]] -= 1
         return others
 
-    def _with(self, of: str, said: pd.DataFrame, others: np.ndarray) -> Finding:
+    def _agreement(
+        self, of: str, decisions: pd.DataFrame, others: np.ndarray
+    ) -> Finding:
+        """Measure a judge's agreement with the majority of others, named `of`."""
         judged = others.sum(axis=1) > 0
-        cell = 3 * said["place"].to_numpy()[judged] + _majority(others[judged])
+        cell = 3 * decisions["place"].to_numpy()[judged] + _majority(others[judged])
         return agreement(of, np.bincount(cell, minlength=9).reshape(3, 3))
 
     def at_odds(self, judge: str, most: int) -> pd.DataFrame:
         """List the pairs on which most others disagree, the worst first."""
-        said = self._said[judge]
-        others, place = self._others(said, self._counts), said["place"].to_numpy()
-        rows, total = np.arange(len(said)), others.sum(axis=1)
+        decisions = self._decisions[judge]
+        others = self._others(decisions, self._counts)
+        place = decisions["place"].to_numpy()
+        rows, total = np.arange(len(decisions)), others.sum(axis=1)
         against = others[rows, np.where(place == 0, 1, 0)]
         lead = against - others[rows, np.where(place == 0, 0, 1)]
         # With a single other judge, the probe of agreement suffices.
         contested = np.flatnonzero((place < 2) & (total > 1) & (2 * against > total))
-        item = said["item"].to_numpy()
+        item = decisions["item"].to_numpy()
         worst_first = np.lexsort((item[contested], -lead[contested]))
         contested = contested[worst_first][:most]
         pairs, for_low = self._pairs.loc[item[contested]], place[contested] == 0
@@ -371,14 +382,14 @@ class _Judges:
 
 
 def _majority(counts: Int64[np.ndarray, "pairs 3"]) -> Int64[np.ndarray, " pairs"]:
-    """Return the most frequent option of each pair by place; a tie if two are equal."""
-    most, clear = most_frequent(counts)
-    return np.where(clear, most, 2)
+    """Return the place that is most frequent for each pair; a tie if none is."""
+    most, alone = most_frequent(counts)
+    return np.where(alone, most, 2)
 
 
-def _drift(said: pd.DataFrame, others: np.ndarray) -> Finding:
-    """Return the odds of agreeing with the others, last to first vote."""
-    time, place = said["time"].to_numpy(), said["place"].to_numpy()
+def _drift(decisions: pd.DataFrame, others: np.ndarray) -> Finding:
+    """Return the odds of agreeing with the others, for the last vote to the first."""
+    time, place = decisions["time"].to_numpy(), decisions["place"].to_numpy()
     timed = ~np.isnan(time)
     if not timed.any():
         return not_asked("drift", 0, "votes have no time (a column time)")
@@ -400,7 +411,7 @@ def _drift(said: pd.DataFrame, others: np.ndarray) -> Finding:
 
 
 def _contradicted(row: Any) -> Finding:
-    """Count how many of the other judges contradict the judge on a pair at odds."""
+    """Count the other judges who contradict the judge on a pair at odds."""
     aspect = f", {row.aspect}" if row.aspect else ""
     of = f"{row.query_id}{aspect}: {row.doc_id} > {row.other_doc_id}"
     share, verdict = row.against / row.others, f"{row.against} of {row.others} disagree"

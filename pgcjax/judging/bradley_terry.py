@@ -14,18 +14,27 @@ from pgcjax.io.weights import weights_of
 from pgcjax.judging.covariates import Covariates, check_collinear
 
 CLUSTERS = 20
-"""Queries from which errors and ranks hold: see docs/judging-evidence.md."""
+"""Fewest queries with which errors and ranks hold: see docs/judging-evidence.md."""
 
-_FEW = 50  # clusters below which errors use the jackknife: others are too small
-_STEPS = 100  # of Newton's method, which needs about ten
-_NEAR = 1e-10
-_ENDLESS = 20.0  # log-odds of a covariate that predicts all votes
-_BLOCK = 2**12  # votes in a block: with more, BLAS starts and awaits more cores
+_FEW = 50  # clusters; with fewer, only errors by the jackknife are large enough
+_STEPS = 100  # most steps of Newton's method, which needs about ten
+_NEAR = 1e-10  # length of the last step
+_ENDLESS = 20.0  # log-odds from which a covariate predicts all votes
+_BLOCK = 2**12  # votes in a block; for larger ones, BLAS waits for more cores
 _SHARPNESS = 1.0  # precision of the normal prior of the logarithms of discriminations
 
 
 class ComparedVotes(NamedTuple):
-    """Votes on documents by number; `won` is the first document's share of a vote."""
+    """Votes on pairs of documents.
+
+    Attributes:
+        names: Names of the documents.
+        first: Number of the first document.
+        second: Number of the second document.
+        won: Share of the vote for the first document; 1/2 for a tie.
+        weight: Weight of the vote.
+        query: Number of the query.
+    """
 
     names: list[str]
     first: Int[np.ndarray, " votes"]
@@ -36,7 +45,7 @@ class ComparedVotes(NamedTuple):
 
     @property
     def clusters(self) -> Int[np.ndarray, " votes"]:
-        """Number clusters of votes: queries; with a single query, each vote is one."""
+        """Number of each vote's cluster: its query; each vote if there is one query."""
         return self.query if self.query.max() else np.arange(len(self.won))
 
     def wins(self) -> Float64[np.ndarray, "n n"]:
@@ -76,8 +85,8 @@ class StrengthFit(NamedTuple):
         sharpness: Logarithm of the discrimination of each group but the first, whose
             discrimination is 1.
         covariance: Covariance of all parameters, robust to dependence in clusters.
-        converged: Whether there is a maximum: a covariate that predicts all votes has
-            none.
+        converged: Whether there is a maximum. There is none if a covariate predicts all
+            votes.
     """
 
     strength: Float64[np.ndarray, " n"]
@@ -108,12 +117,12 @@ def fit_strengths(
         prior: Standard deviation of the normal prior of strengths; infinity means no
             prior. Covariates have none.
         covariates: x of each vote, towards its first document; 0 if unknown.
-        group: Group, such as a judge, of each vote: discriminations d differ by group;
-            their logarithms have a standard normal prior.
+        group: Group of each vote, such as its judge. Each group but the first has a
+            discrimination d, whose logarithm has a standard normal prior.
         errors: Whether to compute the covariance; else it is NaN.
 
-    Source: Bradley and Terry 1952; errors clustered by query (Liang and Zeger 1986),
-    m / (m - 1) times for m clusters; for fewer than 50 the jackknife, in one step
+    Source: Bradley and Terry 1952; covariance by clusters (Liang and Zeger 1986), times
+    m / (m - 1) for m clusters; with fewer than 50, by the jackknife in one Newton step
     (Bell and McCaffrey 2002).
 
     Raises:
@@ -128,14 +137,14 @@ def fit_strengths(
         slope, curvature = model.derivatives(at)
         if covariates and not at.any():
             check_collinear(covariates.names, curvature[: n + k, : n + k])
-        # Strengths are relative: without a prior, their sum is of no account.
+        # Only differences of strengths count: without a prior, this matrix is singular.
         inverse = np.linalg.pinv(curvature + np.diag(precision), hermitian=True)
         change = inverse @ (slope - precision * at)
         if converged := bool(np.abs(change).max(initial=0) < _NEAR):
             break
         at = at + np.clip(change, -2, 2)
     strength, beta, sharpness = np.split(at, [n, n + k])
-    # Nothing but the prior tells of the mean of strengths, which is 0.
+    # The mean of strengths is 0 by the prior alone, and not estimated.
     inverse[:n] -= inverse[:n].mean(axis=0)
     covariance = inverse @ np.diag(precision) @ inverse.T
     if not errors:
@@ -169,57 +178,57 @@ class _Likelihood:
         self.keep(np.argsort(pair, kind="stable"))
 
     def keep(self, rows: np.ndarray) -> None:
-        """Keep some votes, sorted by pair."""
+        """Keep only these rows, which are sorted by pair."""
         for name in ("first", "second", "won", "weight", "cluster", "x", "group"):
             setattr(self, name, getattr(self, name)[rows])
         pair = self.first * self.documents + self.second
         self.count, new = len(pair), np.r_[True, np.diff(pair) > 0]
         self.starts, self.number = np.flatnonzero(new), np.cumsum(new) - 1
 
-    def rows(self, at: np.ndarray, some: slice) -> tuple[np.ndarray, ...]:
-        """Return the parts of the derivatives of some votes.
+    def rows(self, at: np.ndarray, part: slice) -> tuple[np.ndarray, ...]:
+        """Compute the terms of the derivatives for a part of the votes.
 
         Returns:
-            The share won minus its expectation, times the weight; the weight of the
-            vote in the curvature; the discrimination, which multiplies strengths; and
-            covariates, with columns for the other discriminations.
+            Weighted residual of each vote: share won minus its expectation; weight of
+            the vote in the curvature; discrimination, which multiplies strengths; and
+            derivatives of the log-odds by all other parameters.
         """
         strength, beta, sharpness = np.split(
             at, [self.documents, len(at) - self.groups]
         )
-        group, dense = self.group[some], self.x[some]
+        group, dense = self.group[part], self.x[part]
         scale = np.exp(np.r_[0.0, sharpness])[group]
-        gap = scale * (strength[self.first[some]] - strength[self.second[some]])
+        gap = scale * (strength[self.first[part]] - strength[self.second[part]])
         p = expit(gap + dense @ beta)
         if self.groups:
             in_group = group[:, None] == np.arange(1, self.groups + 1)
             dense = np.column_stack([dense, in_group * gap[:, None]])
-        weight = self.weight[some]
-        return weight * (self.won[some] - p), weight * p * (1 - p), scale, dense
+        weight = self.weight[part]
+        return weight * (self.won[part] - p), weight * p * (1 - p), scale, dense
 
     def derivatives(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the slope of the log-likelihood, and its expected curvature."""
+        """Return the gradient of the log-likelihood, and its expected curvature."""
         rest = len(at) - self.documents
         of_pairs = np.zeros((len(self.starts), 2 + rest))
         slope, gram = np.zeros(rest), np.zeros((rest, rest))
         for low in range(0, self.count, _BLOCK):
-            some = slice(low, low + _BLOCK)
-            left, weight, scale, dense = self.rows(at, some)
+            part = slice(low, low + _BLOCK)
+            residual, weight, scale, dense = self.rows(at, part)
             weighted = dense * weight[:, None]
-            slope, gram = slope + left @ dense, gram + dense.T @ weighted
-            number = self.number[some] - self.number[low]
+            slope, gram = slope + residual @ dense, gram + dense.T @ weighted
+            number = self.number[part] - self.number[low]
             columns = np.column_stack(
-                [left * scale, weight * scale**2, weighted * scale[:, None]]
+                [residual * scale, weight * scale**2, weighted * scale[:, None]]
             )
             ends = np.r_[0, np.cumsum(np.bincount(number))]
             places = np.arange(len(number)), ends
             add_up = sparse.csr_array((np.ones(len(number)), *places))
             pairs = slice(self.number[low], self.number[low] + len(ends) - 1)
             of_pairs[pairs] += add_up @ columns
-        each = np.zeros((self.documents, self.documents))
+        links = np.zeros((self.documents, self.documents))
         first, second = self.first[self.starts], self.second[self.starts]
-        each[first, second] = of_pairs[:, 1]
-        each = each + each.T
+        links[first, second] = of_pairs[:, 1]
+        links = links + links.T
         by_document = np.array(
             [
                 np.bincount(first, column, self.documents)
@@ -227,14 +236,14 @@ class _Likelihood:
                 for column in of_pairs.T
             ]
         )
-        both, strengths = by_document[2:], np.diag(each.sum(1)) - each
-        curvature = np.block([[strengths, both.T], [both, gram]])
+        mixed, strengths = by_document[2:], np.diag(links.sum(1)) - links
+        curvature = np.block([[strengths, mixed.T], [mixed, gram]])
         return np.r_[by_document[0], slope], curvature
 
     def left_out(
         self, at: np.ndarray, precision: np.ndarray
     ) -> Float64[np.ndarray, "clusters parameters"]:
-        """Return the one-step change of parameters without each of the clusters."""
+        """Return the change of parameters, in one Newton step, without each cluster."""
         _, total = self.derivatives(at)
         moves = []
         for cluster in range(int(self.cluster.max()) + 1):
@@ -246,14 +255,14 @@ class _Likelihood:
         return np.array(moves) - np.mean(moves, axis=0)
 
     def spread(self, at: np.ndarray) -> Float64[np.ndarray, "parameters parameters"]:
-        """Return the spread of slopes: their products, summed over clusters."""
-        left, _, scale, dense = self.rows(at, slice(None))
-        cluster, scaled = self.cluster, left * scale
+        """Estimate the covariance of the gradient from the gradients of clusters."""
+        residual, _, scale, dense = self.rows(at, slice(None))
+        cluster, scaled = self.cluster, residual * scale
         clusters, rows = int(cluster.max()) + 1, np.arange(self.count)
         places = np.r_[cluster, cluster], np.r_[self.first, self.second]
         shape = clusters, self.documents
         sides = sparse.coo_array((np.r_[scaled, -scaled], places), shape).tocsr()
-        members = sparse.csr_array((left, (cluster, rows)), (clusters, self.count))
+        members = sparse.csr_array((residual, (cluster, rows)), (clusters, self.count))
         slopes = sparse.hstack([sides, sparse.csr_array(members @ dense)])
         products = (slopes.T @ slopes).toarray()
         return products * clusters / max(1, clusters - 1)

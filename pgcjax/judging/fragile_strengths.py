@@ -1,16 +1,17 @@
 """The fewest votes whose change reverses the order of two systems, by Bradley-Terry.
 
-*Found*: votes by their influence on the difference of strengths, all at once (AMIP),
-the model fitted anew. *Proven*: let votes R go from
-counting to not counting. Strengths s then move by H⁻¹ g, H the curvature of the
-penalised likelihood and g the slope of R. (1) While no difference of two strengths has
-moved by more than ρ, each p (1 - p) is within e^±ρ of what it was, so m H(0) <= H <=
-e^ρ H(0), m = e^-ρ - e^ρ θ, θ the leverage of R. (2) So x' H⁻¹ y is within ν sqrt(x'Ax
-y'Ay) of μ x'Ay, A = H(0)⁻¹, μ and ν the middle and half the width of [e^-ρ, 1 / m].
-(3) This bounds what each vote moves, and k votes at most the k largest of these bounds.
-(4) ρ holds if no difference can leave it by (3). (5) Where the k largest bounds add up
-to less than the difference, no k votes reverse it. Reversed votes have no θ, and a
-slope that is constant.
+*Upper bound*: votes are changed in the order of their influence on the difference of
+strengths (AMIP), and the model is fitted anew. *Lower bound*: let the weight of votes R
+fall to 0. Strengths then move by H⁻¹ g, with the curvature H of the penalised
+likelihood, and the gradient g of the votes R. (1) While no difference of two strengths
+has moved by more than ρ, the variance p (1 - p) of each vote has changed by a factor of
+at most e^±ρ. So m H(0) <= H <= e^ρ H(0), with m = e^-ρ - e^ρ θ and the leverage θ of R.
+(2) Let A = H(0)⁻¹, and let μ be the middle and ν half the width of [e^-ρ, 1 / m]. Then
+x' H⁻¹ y is within ν sqrt(x'Ax y'Ay) of μ x'Ay for all x and y. (3) This bounds how far
+a vote moves a difference; k votes move it at most by the sum of the k largest bounds.
+(4) ρ is large enough if, by (3), no difference moves by more than ρ. (5) If the k
+largest bounds add up to less than the difference, no k votes reverse it. For reversed
+votes θ = 0, as their weight stays, and g is constant.
 """
 
 from __future__ import annotations
@@ -30,14 +31,20 @@ from pgcjax.judging.fragility import Fragility, in_words
 from pgcjax.judging.models import PRIOR, check_prior
 from pgcjax.judging.votes import read_judgments
 
-_MOST_REFITS = 400  # of single votes
-_ROUNDS = 60  # of the search for ρ
-_FAR = 5.0  # log-odds beyond which nothing is proven
-_NOISE = 1e-9
+_MOST_REFITS = 400  # fits, each with another vote changed
+_ROUNDS = 60  # iterations of the search for ρ
+_FAR = 5.0  # ρ above which nothing is proven
+_NOISE = 1e-9  # rounding error of differences of strengths
 
 
 class _VoteGroups(NamedTuple):
-    """Votes that say the same, and which rows they are."""
+    """Groups of equal votes.
+
+    Attributes:
+        votes: One vote of each group.
+        times: Number of votes in each group.
+        rows: Rows of the table that are the votes of each group.
+    """
 
     votes: ComparedVotes
     times: Int[np.ndarray, " groups"]
@@ -46,7 +53,13 @@ class _VoteGroups(NamedTuple):
     def strengths(
         self, prior: float, change: str, taken: np.ndarray
     ) -> Float64[np.ndarray, " n"]:
-        """Fit strengths to what is left where so many of each group are changed."""
+        """Fit strengths after changes of votes.
+
+        Args:
+            prior: Standard deviation of the normal prior of strengths.
+            change: One of `CHANGES`.
+            taken: Number of changed votes in each group.
+        """
         v = self.votes
         weight = v.weight * (self.times - taken)
         if change == CHANGES[0]:
@@ -54,9 +67,9 @@ class _VoteGroups(NamedTuple):
                 v._replace(weight=weight), prior, errors=False
             ).strength
         first, second, query = (np.append(x, x) for x in (v.first, v.second, v.query))
-        won, both = np.append(v.won, 1 - v.won), np.append(weight, v.weight * taken)
-        turned = ComparedVotes(v.names, first, second, won, both, query)
-        return fit_strengths(turned, prior, errors=False).strength
+        won, weight = np.append(v.won, 1 - v.won), np.append(weight, v.weight * taken)
+        changed = ComparedVotes(v.names, first, second, won, weight, query)
+        return fit_strengths(changed, prior, errors=False).strength
 
 
 def fragile_strengths(
@@ -66,7 +79,10 @@ def fragile_strengths(
     change: str,
     prior: float | None = None,
 ) -> Fragility:
-    """Bound the fewest votes that put another system above one; see `fragile`."""
+    """Bound the fewest votes whose change puts another system above `run_id`.
+
+    The arguments are those of `engine.fragile.fragile`.
+    """
     prior = PRIOR if prior is None else prior
     check_prior(prior)
     table = read_judgments(preferences)
@@ -76,31 +92,35 @@ def fragile_strengths(
     for name in (run_id, other):
         if name is not None and name not in names:
             raise UsageError(f"no vote is on {name!r}; there are {listed(names, 8)}")
-    if len(names) < 2 or run_id == other is not None:
+    if len(names) < 2 or (other is not None and run_id == other):
         raise UsageError("expected two different systems")
     taken = np.zeros(len(groups.times), int)
     strength = groups.strengths(prior, change, taken)
     order = np.argsort(-strength, kind="stable")
-    first = names.index(run_id) if run_id else int(order[int(names[order[0]] == other)])
+    ahead = run_id or next(names[x] for x in order if names[x] != other)
+    first = names.index(ahead)
     if other is not None and strength[names.index(other)] > strength[first]:
-        run_id, other, first = other, names[first], names.index(other)
+        other, first = ahead, names.index(other)
     rest = [names.index(other)] if other else order
     rest = [int(x) for x in rest if strength[x] <= strength[first] and x != first]
     if not rest or strength[first] - strength[rest[0]] <= _NOISE:
         raise UsageError(f"nothing is behind {names[first]!r}: no order to overturn")
-    best, lower = None, (total := int(groups.times.sum())) + 1
+    total = int(groups.times.sum())
+    best, lower = None, total + 1
     for second in rest:
         search = _StrengthSearch(groups, prior, change, first, second, strength)
         most = total + 1 if best is None else int(best[1].sum())
         bound = search.lower(most)
         if bound < most and (fewer := search.fewest(most - 1)) is not None:
             best = second, fewer
-        lower = min(lower, max(bound, search.single()) if bound < 2 else bound)
-    return _found(table, groups, names, first, rest[0], best, lower, change)
+        if bound < 2:
+            bound = max(bound, search.single())
+        lower = min(lower, bound)
+    return _fragility(table, groups, names, first, rest[0], best, lower, change)
 
 
 def _grouped(table: pd.DataFrame) -> _VoteGroups:
-    """Group votes that say the same; a vote of weight w is w votes."""
+    """Group equal votes. A vote of weight w is w votes, or the next whole number."""
     votes, weight = compared_votes(table), weights_of(table)
     swap = votes.first > votes.second
     first, second = np.where(swap, (votes.second, votes.first), votes[1:3])
@@ -119,10 +139,10 @@ def _grouped(table: pd.DataFrame) -> _VoteGroups:
 class _StrengthSearch:
     """The search for the fewest votes that put one system above another.
 
-    Each group of votes has a `slope` and a curvature (`curved`) of the likelihood, per
-    vote; an `influence`, x' A y, x of the two systems, y of those of the vote; and a
-    `leverage`, y' A y. `largest` is the largest leverage of any two systems; `between`
-    is x' A x.
+    Let x be 1 and -1 for the two systems, y the same for the systems of a vote, and A
+    the inverse of the curvature. A vote of each group adds `_slope` to the gradient of
+    the likelihood and `_curved` to its curvature; `_influence` is x' A y, `_leverage`
+    y' A y. `_between` is x' A x, and `_largest` the largest y' A y of any two systems.
     """
 
     def __init__(
@@ -148,20 +168,21 @@ class _StrengthSearch:
             np.diag(links.sum(1) + prior**-2.0) - links, hermitian=True
         )
         diagonal = inverse.diagonal()
-        every = diagonal[:, None] + diagonal - 2 * inverse
-        side = inverse[first] - inverse[second]
+        leverage = diagonal[:, None] + diagonal - 2 * inverse
+        of_systems = inverse[first] - inverse[second]
         self._slope = v.weight * (v.won - p if removed else 2 * v.won - 1)
         self._curved = v.weight * p * (1 - p) * removed
-        self._influence = side[v.first] - side[v.second]
-        self._leverage = every[v.first, v.second]
-        self._largest, self._between = float(every.max()), float(every[first, second])
-        # How far a vote's change moves the difference, to first order.
+        self._influence = of_systems[v.first] - of_systems[v.second]
+        self._leverage = leverage[v.first, v.second]
+        self._largest = float(leverage.max())
+        self._between = float(leverage[first, second])
+        # How far the change of a vote moves the difference, to first order.
         self._gain = self._slope * self._influence
 
     def lower(self, most: int) -> int:
         """Return a proven bound: fewer votes cannot reverse the order."""
         low, high = 0, most
-        while low < high:  # bounds of more votes are larger
+        while low < high:  # the movement by more votes has a larger bound
             middle = (low + high + 1) // 2
             if self._movement(middle) < self._gap - _NOISE:
                 low = middle
@@ -170,13 +191,14 @@ class _StrengthSearch:
         return low + 1
 
     def _top(self, values: np.ndarray, number: int) -> float:
+        """Add up the largest positive values of `number` votes, given one per group."""
         order = np.argsort(-values)
         times = self._groups.times[order]
         times = np.minimum(times, np.maximum(0, number - np.cumsum(times) + times))
         return float(np.maximum(values[order], 0) @ times)
 
     def _movement(self, number: int) -> float:
-        """Bound how far so many votes move the difference; infinite if unbounded."""
+        """Bound how far `number` votes move the difference; infinite if unbounded."""
         rho, root, largest = 0.0, np.sqrt(self._leverage), np.sqrt(self._largest)
         theta = self._top(self._curved * self._leverage, number)
         for _ in range(_ROUNDS):
@@ -199,37 +221,42 @@ class _StrengthSearch:
         return self._top(bound, number)
 
     def _gap_of(self, taken: np.ndarray) -> float:
+        """Fit the difference of the two systems; see `_VoteGroups.strengths`."""
         strength = self._groups.strengths(self._prior, self._change, taken)
         return float(strength[self._first] - strength[self._second])
 
     def single(self) -> int:
-        """Return 2 if no single vote reverses the order, 1 if one does, or may."""
+        """Return 2 if no single vote reverses the order; 1 if one does or may."""
         if len(self._groups.times) > _MOST_REFITS:
             return 1
-        each = np.eye(len(self._groups.times), dtype=int)
-        return 1 if any(self._gap_of(taken) <= _NOISE for taken in each) else 2
+        votes = np.eye(len(self._groups.times), dtype=int)
+        return 1 if any(self._gap_of(taken) <= _NOISE for taken in votes) else 2
 
     def fewest(self, most: int) -> np.ndarray | None:
-        """Return how many votes of each group, by influence, reverse the order."""
+        """Find the fewest of the votes with the largest gains that reverse the order.
+
+        Returns:
+            Number of votes of each group; None if `most` votes do not suffice.
+        """
         gain = self._gain
         order = np.argsort(-gain, kind="stable")
         order = order[gain[order] > 0]
-        line = np.repeat(order, self._groups.times[order])[:most]
+        votes = np.repeat(order, self._groups.times[order])[:most]
 
         def taken(number: int) -> np.ndarray:
-            return np.bincount(line[:number], minlength=len(gain))
+            return np.bincount(votes[:number], minlength=len(gain))
 
-        number = int(np.searchsorted(np.cumsum(gain[line]), self._gap) + 1)
-        while number <= len(line) and self._gap_of(taken(number)) >= -_NOISE:
+        number = int(np.searchsorted(np.cumsum(gain[votes]), self._gap) + 1)
+        while number <= len(votes) and self._gap_of(taken(number)) >= -_NOISE:
             number += 1 + number // 50
-        if number > len(line):
+        if number > len(votes):
             return None
         while number > 1 and self._gap_of(taken(number - 1)) < -_NOISE:
             number -= 1
         return taken(number)
 
 
-def _found(
+def _fragility(
     table: pd.DataFrame,
     groups: _VoteGroups,
     names: list[str],
@@ -239,7 +266,18 @@ def _found(
     lower: int,
     change: str,
 ) -> Fragility:
-    """Lay out what was found."""
+    """Return both bounds, with the table of the votes to change.
+
+    Args:
+        table: Votes.
+        groups: Groups of these votes.
+        names: Names of the systems.
+        first: Number of the system that is ahead.
+        nearest: Number of the system behind it, named if no votes suffice.
+        best: Number of the system that overtakes, and changed votes of each group.
+        lower: Proven bound.
+        change: One of `CHANGES`.
+    """
     second, numbers = best or (nearest, np.zeros(len(groups.times), int))
     count = int(numbers.sum()) if best else None
     taken = [x[:k] for x, k in zip(groups.rows, numbers, strict=True) if k]

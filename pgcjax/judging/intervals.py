@@ -13,17 +13,18 @@ FEWEST = 20
 """Fewest votes, pairs or triples that a probe needs."""
 
 CONSISTENT, INCONSISTENT = 0.9, 0.75
-"""Shares of double votes that agree, or of repeats answered alike."""
+"""Share of agreeing answers from which a judge is consistent, and share below which a
+judge is inconsistent."""
 
 ODDS = 1.25
-"""Odds of preferring the first, or one twice as long, up to which they are small."""
+"""Odds up to which an effect is small, such as the preference of the first place."""
 
 MOSTLY = 0.5
-"""Share of votes from which ties, or votes without an answer, are most of them."""
+"""Share of ties, or of votes without an answer, above which votes are mostly these."""
 
 Z = 1.959963984540054  # normal quantile of 95 % intervals
 Words = Callable[[float, float, float], str]
-"""Makes a verdict of a share and its interval."""
+"""Returns a verdict, given a share and both ends of its interval."""
 
 
 class Finding(NamedTuple):
@@ -68,27 +69,28 @@ def clustered(
     n: Float64[np.ndarray, " clusters"],
     scale: Float64[np.ndarray, " clusters"] | float = 1.0,
 ) -> tuple[float, float, float]:
-    """Return a share, and its 95 % interval, with dependence inside clusters.
+    """Return a share, and its 95 % interval if answers in a cluster are dependent.
 
-    Wilson's interval with as many answers as would have the variance of the share
-    between clusters [Dean and Pagano 2015], and with quantiles of Student's t.
+    It is Wilson's interval, with quantiles of Student's t, for an effective number of
+    answers: independent ones with the variance between clusters [Dean and Pagano 2015].
 
     Args:
-        hits: Hits of each cluster.
-        n: Answers of each cluster.
-        scale: Factor by which leaving out a cluster moves the share more than it would
-            by these answers alone.
+        hits: Number of hits in each cluster.
+        n: Number of answers in each cluster.
+        scale: Factor by which leaving out a cluster moves the share more than leaving
+            out its answers alone.
     """
     total, clusters = float(n.sum()), len(n)
     share = float(hits.sum()) / total
     if clusters < 2:
         return share, 0.0, 1.0
     if (n == 1).all() and np.ndim(scale) == 0:
-        return share, *wilson(float(hits.sum()), total)  # clusters have one answer
+        return share, *wilson(float(hits.sum()), total)  # answers are independent
     moved = (scale * (hits - share * n) / total) ** 2
     variance = float(moved.sum()) * clusters / (clusters - 1)
-    alike = clusters / float(np.mean(scale))  # where no two differ
-    size = share * (1 - share) / variance if variance > 0 else alike
+    size = clusters / float(np.mean(scale))  # if all clusters have the same share
+    if variance > 0:
+        size = share * (1 - share) / variance
     size = min(size, total)
     z = float(stats.t.isf(0.025, clusters - 1))
     low, high = wilson(share * size, size, z)
@@ -102,7 +104,15 @@ def share_of(
     words: Words,
     noun: str,
 ) -> Finding:
-    """Estimate a share of `noun`, in clusters that go together, unless they are few."""
+    """Estimate the share of hits, with its interval by clusters.
+
+    Args:
+        probe: Name of the probe.
+        hits: Number of hits in each cluster.
+        n: Number of answers in each cluster; fewer than `FEWEST` give no estimate.
+        words: Makes the verdict.
+        noun: Name of the answers, such as `votes`.
+    """
     size = int(n.sum())
     if size < FEWEST:
         return not_asked(probe, size, f"{size} {noun}, of which {FEWEST} are needed")
@@ -111,7 +121,7 @@ def share_of(
 
 
 def consistency(share: float, low: float, high: float) -> str:
-    """Word the share of answers that agree with each other."""
+    """Return a verdict on the share of answers that agree with each other."""
     if low >= CONSISTENT:
         return "consistent"
     if high < INCONSISTENT:
@@ -120,14 +130,14 @@ def consistency(share: float, low: float, high: float) -> str:
 
 
 def mostly(noun: str) -> Words:
-    """Word the share of votes of some kind."""
+    """Return a function that makes a verdict on the share of some kind of votes."""
     return lambda share, low, high: (
         f"mostly {noun}" if low > MOSTLY else f"some {noun}" if share else f"no {noun}"
     )
 
 
 def odds_words(low: float, high: float, words: tuple[str, str]) -> str:
-    """Word whether odds are large, by their interval."""
+    """Return a verdict on odds by their interval: `words` for above 1 and for below."""
     if low > 1 or high < 1:
         verdict = words[0] if low > 1 else words[1]
         return verdict + ("" if low > ODDS or high < 1 / ODDS else " a little, perhaps")
@@ -140,27 +150,27 @@ def place_odds(
     low_first: Float64[np.ndarray, " votes"],
     sign: Real[np.ndarray, " votes"],
 ) -> tuple[float, float, float, int]:
-    """Estimate the odds of preferring the first from pairs shown in both orders.
+    """Estimate the odds of preferring the document that is shown first.
 
-    Each pair is compared with itself, so it does not matter whether better documents
-    were shown first more often. A judge's votes on a pair are a table of two by two:
-    which document was shown first, and which is preferred. The common odds ratio of
-    these tables is the square of the odds, as either order moves the log-odds by as
-    much. Of one vote in each order it is McNemar's: votes that flip to the first by
-    those that flip to the second.
+    Only pairs that a judge saw in both orders count, so it does not matter whether
+    better documents were shown first more often. A judge's votes on a pair are a table
+    of two by two: which document was first, and which is preferred. The common odds
+    ratio of these tables is the square of the odds, because each order changes the
+    log-odds by the same amount. With one vote in each order it is McNemar's ratio: the
+    flips to the first document, divided by the flips to the second.
 
     Args:
-        stratum: number of the judge and pair of each vote.
+        stratum: Number of the judge and pair of each vote.
         low_first: 1 if the pair's low document was shown first, -1 if the other was.
         sign: 1 if the low document is preferred, -1 if the other is, 0 for a tie; ties
             do not count.
 
     Returns:
-        The odds, NaN where no answer goes with the place; the ends of their 95 %
-        interval; and the pairs that one judge decided in both orders.
+        The odds, NaN if no answer depends on the place; the ends of their 95 %
+        interval; and the number of pairs that one judge decided in both orders.
 
-    Source: Mantel and Haenszel 1959; Robins, Breslow and Greenland 1986, of the
-    variance, as that of as many answers in Wilson's interval.
+    Source: Mantel and Haenszel 1959; variance by Robins, Breslow and Greenland 1986,
+    which gives the effective number of answers for Wilson's interval.
     """
     decided = (sign != 0) & ~np.isnan(low_first)
     _, number = np.unique(stratum[decided], return_inverse=True)
@@ -174,7 +184,7 @@ def place_odds(
     up, down = float(first.sum()), float(second.sum())
     if not up + down:
         return nan, nan, nan, len(counts)
-    # Two answers of a pair that flip weigh one half.
+    # A flip of a pair, which has two answers, adds one half to `up` or `down`.
     share, size = up / (up + down), 2 * (up + down)
     if up and down:
         same, other = (a + d) / total, (b + c) / total

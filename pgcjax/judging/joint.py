@@ -1,8 +1,8 @@
-"""Votes → strengths of items, covariates and reliabilities of judges, jointly.
+"""A joint fit of votes: strengths of items, covariates, and reliabilities of judges.
 
-On the device, each set of items leaves out its own strengths; what sets share is added
-up over sets, and solved, on the host. The spread of strengths is fitted, too, unless it
-is given (empirical Bayes).
+The device integrates the strengths of each set of items out of its likelihood. The host
+adds these likelihoods up, and maximises the sum by the parameters that sets share. The
+spread of strengths is one of these parameters unless it is given (empirical Bayes).
 """
 
 from collections.abc import Callable, Iterator
@@ -20,18 +20,18 @@ from pgcjax.kernels.votes import Parameters, Parts, Point, VoteRows, parts
 from pgcjax.runtime.devices import local_device_count, place
 from pgcjax.runtime.loop import Call, results
 
-_CHUNK = 1024  # rows
-_CELLS = 2**19  # of arrays of a call
+_CHUNK = 1024  # rows in a chunk
+_CELLS = 2**19  # cells in the arrays of a call
 
 
 class FitSetting(NamedTuple):
-    """Fitted parameters.
+    """Choice of the fitted parameters, and their priors.
 
     Attributes:
-        ties: whether ties are answers (Davidson); else half a vote for either.
-        judged: whether each judge's reliability is fitted.
-        precision: 1/σ² of the normal priors of what sways, and of τ.
-        spread: σ of the normal prior of strengths; None: it is fitted.
+        ties: Whether ties are answers (Davidson); else half a vote for either item.
+        judged: Whether each judge's reliability is fitted.
+        precision: 1 / variance of the normal priors of covariates' coefficients and τ.
+        spread: σ of the normal prior of strengths; None if it is fitted.
     """
 
     ties: bool
@@ -41,22 +41,23 @@ class FitSetting(NamedTuple):
 
     @property
     def fits(self) -> Parameters:
-        """Find which parameters there are."""
+        """Return the parameters of the model."""
         return Parameters(self.ties, self.spread is None, self.judged)
 
     def each(self, data: Comparisons) -> int:
-        """Count what the sets of a group share: sway, τ and σ, in this order."""
+        """Count the shared parameters of a group, in this order: coefficients, τ, σ."""
         return data.swayed.shape[1] + self.ties + (self.spread is None)
 
 
 class SetBlock(NamedTuple):
-    """Sets that a call computes.
+    """Sets of one call.
 
     Attributes:
-        rows: votes, on the device.
-        items: items of each set.
-        where: which of them there are.
-        shared: number of what each set shares, of all that is shared; the last: none.
+        rows: Votes, on the device.
+        items: Numbers of the items of each set.
+        where: True for items, False for padding.
+        shared: Numbers of the shared parameters of each set; padding has the number
+            after the last.
     """
 
     rows: VoteRows
@@ -66,52 +67,51 @@ class SetBlock(NamedTuple):
 
 
 def blocks(data: Comparisons, setting: FitSetting) -> Iterator[SetBlock]:
-    """Lay out sets of like shape together: items, rows and judges.
+    """Lay out sets with equal padded numbers of items, rows and judges together.
 
-    What a set shares is numbered: what its group does, then its judges; padding has the
-    number of all.
+    Shared parameters are numbered group by group, and then judge by judge.
     """
-    sets, of_row = Sets(data.linked), data.linked[data.first]
-    order = np.argsort(of_row, kind="stable")
-    ends = np.cumsum(np.bincount(of_row, minlength=len(sets.sizes)))[:-1]
+    sets, set_of_row = Sets(data.linked), data.linked[data.first]
+    order = np.argsort(set_of_row, kind="stable")
+    ends = np.cumsum(np.bincount(set_of_row, minlength=len(sets.sizes)))[:-1]
     rows = np.split(order, ends)
     judges = [np.unique(data.judge[of_set]) for of_set in rows]
     if not setting.judged:
         judges = [names[:0] for names in judges]
     sizes = zip(sets.sizes.tolist(), map(len, rows), map(len, judges), strict=True)
     shapes = np.array([(padded(n), _room(r), j and _room(j)) for n, r, j in sizes])
-    each, sways = setting.each(data), data.swayed.shape[1]
-    fixed = each * data.groups
-    none = fixed + (len(data.judges) if setting.judged else 0)
+    per_group, sways = setting.each(data), data.swayed.shape[1]
+    fixed = per_group * data.groups
+    padding = fixed + (len(data.judges) if setting.judged else 0)
     columns = sets.position[data.first], sets.position[data.second], data.judge
     counts = data.won, data.lost, data.tied
     for shape in np.unique(shapes, axis=0).tolist():
-        size, length, many = shape
-        most = _CELLS // ((size + many) * (size + many + length))
+        size, length, width = shape  # padded numbers of items, rows and judges
+        most = _CELLS // ((size + width) * (size + width + length))
         same = np.flatnonzero((shapes == shape).all(axis=1))
         for batch, room in batches(same, most):
-            whole = np.zeros((3, room, length), np.int32)
+            numbers = np.zeros((3, room, length), np.int32)
             votes, swayed = np.zeros((3, room, length)), np.zeros((room, length, sways))
-            shared = np.full((len(batch), each + many), none)
+            shared = np.full((len(batch), per_group + width), padding)
             for i, s in enumerate(batch.tolist()):
-                of_set, who = rows[s], judges[s]
+                of_set, judge = rows[s], judges[s]
                 end, group = len(of_set), data.group[data.first[of_set[0]]]
-                shared[i, :each] = each * group + np.arange(each)
-                shared[i, each : each + len(who)] = fixed + who
-                whole[:, i, :end] = [column[of_set] for column in columns]
-                whole[2, i, :end] = np.searchsorted(who, whole[2, i, :end])
+                shared[i, :per_group] = per_group * group + np.arange(per_group)
+                shared[i, per_group : per_group + len(judge)] = fixed + judge
+                numbers[:, i, :end] = [column[of_set] for column in columns]
+                numbers[2, i, :end] = np.searchsorted(judge, numbers[2, i, :end])
                 votes[:, i, :end] = [side[of_set] / data.unit for side in counts]
                 swayed[i, :end] = data.swayed[of_set]
             chunks = room, -(-length // _CHUNK), min(length, _CHUNK)
             swayed = swayed.reshape(*chunks, sways)
-            first, second, judge = whole.reshape(3, *chunks)
+            first, second, judge = numbers.reshape(3, *chunks)
             won, lost, tied = votes.reshape(3, *chunks)
-            laid = place(VoteRows(first, second, judge, won, lost, tied, swayed))
-            yield SetBlock(laid, *sets.items(batch, size), shared)
+            placed = place(VoteRows(first, second, judge, won, lost, tied, swayed))
+            yield SetBlock(placed, *sets.items(batch, size), shared)
 
 
 def _room(n: int) -> int:
-    """Round a number of rows, or of judges, up to one of few."""
+    """Round a number of rows, or of judges, up to one of few sizes."""
     size = 8
     while size < min(n, _CHUNK):
         size *= 4
@@ -119,45 +119,44 @@ def _room(n: int) -> int:
 
 
 LOOKS = (1.0, 1.0)
-"""Prior votes of each judge, attentive ones and guesses: any reliability is equally
-likely, so that a judge who guesses is not taken for an attentive one."""
+"""Prior votes of each judge: attentive ones, and guesses. One of each makes all
+reliabilities equally likely, so a judge who guesses does not count as attentive."""
 
 MOST_STEPS = 1000
-"""Iterations of the search for shared parameters; some twenty are usual."""
+"""Most iterations of the search for shared parameters; about twenty are usual."""
 
 MOST_SHARED = 4000
-"""Parameters that sets may share, above all those of judges."""
+"""Most parameters that sets may share; nearly all are reliabilities of judges."""
 
 SPREAD = 2.5
-"""Mode of the prior of a spread σ that is fitted, σ · exp(-σ / SPREAD): with
-few votes, the spread stays near it, and it is never 0 [Chung et al. 2013]."""
+"""Mode of the prior of a fitted spread σ, whose density is σ · exp(-σ / SPREAD). With
+few votes, σ stays near the mode, and it is never 0 [Chung et al. 2013]."""
 
 STARTS = (1.386, 0.0)
-"""Log-odds of reliability of all judges from which a search starts, and one more from
-how often each agrees with most of the others: there may be several maxima."""
+"""Log-odds of reliability, the same for all judges, from which searches start. Another
+search starts from `_agreed`. There may be several maxima."""
 
-_SLOPE = 1e-6  # where it ends, of the logarithm of the likelihood
-_ENDLESS = 10.0  # log-odds that, without a prior, have no end
-_MOVE = 1e-3  # of a parameter, to see how slopes change
-_EQUAL = 1e-6  # values of maxima that differ by no more are equal
-_CLIMB = 1e-2  # of the logarithm of the likelihood, twice what is left of it
-_FLAT = 1e-9  # of the curvature, by that of each parameter alone: there is no peak
+_SLOPE = 1e-6  # gradient of the log-likelihood at which a search ends
+_ENDLESS = 10.0  # log-odds beyond which, without a prior, there is no maximum
+_MOVE = 1e-3  # step of parameters for differences of gradients
+_EQUAL = 1e-6  # log-likelihoods of maxima that differ by no more are equal
+_CLIMB = 1e-2  # twice the log-likelihood that one more Newton step may gain
+_FLAT = 1e-9  # eigenvalue of the scaled curvature at which there is no peak
 
 
 class Joint(NamedTuple):
     """Estimates and their standard errors.
 
     Attributes:
-        strength: of items.
-        strength_error: likewise.
-        sway: coefficients of what sways judges and, where ties are answers, τ; of each
-            group.
-        sway_error: likewise.
+        strength: Strengths of items.
+        strength_error: Their standard errors.
+        sway: Coefficients of covariates and, if ties are answers, τ, for each group.
+        sway_error: Their standard errors.
         spread: σ of the strengths of each group, fitted or given.
-        looks: log-odds of reliability of judges, if it is fitted.
-        looks_error: likewise.
-        certain: whether errors are known: not where the likelihood has no peak at
-            what was found, and all errors are NaN.
+        looks: Log-odds of reliability of judges; empty if it is not fitted.
+        looks_error: Their standard errors.
+        certain: Whether errors are known. They are all NaN if the likelihood has no
+            peak at the estimates.
     """
 
     strength: Float64[np.ndarray, " items"]
@@ -171,29 +170,29 @@ class Joint(NamedTuple):
 
 
 class _Evaluation(NamedTuple):
-    """Estimates of the parameters that sets share.
+    """Likelihood of the parameters that sets share.
 
     Attributes:
-        value: log-likelihood, strengths integrated out, with priors.
-        score: its slope.
-        strength: the most likely ones.
-        brought: of each block, what its sets say.
+        value: Log-likelihood with priors; strengths are integrated out.
+        score: Gradient of `value`.
+        strength: The most likely strengths, given the shared parameters.
+        by_block: Each block, with the likelihoods of its sets.
     """
 
     value: float
     score: Float64[np.ndarray, " g"]
     strength: Float64[np.ndarray, " items"]
-    brought: list[tuple[SetBlock, Parts]]
+    by_block: list[tuple[SetBlock, Parts]]
 
 
 def fit_jointly(
     data: Comparisons, setting: FitSetting, progress: Progress | None = None
 ) -> Joint:
-    """Find the most likely sway and reliabilities, and strengths by these.
+    """Find the most likely shared parameters, and the most likely strengths given them.
 
     Raises:
-        DataError: there is no maximum, as without a prior.
-        UsageError: judges are too many for one table of all pairs of them.
+        DataError: the likelihood has no maximum, which may happen without a prior.
+        UsageError: there are too many judges for a table of all pairs of parameters.
     """
     model = _Model(data, setting)
     if model.shared > MOST_SHARED:
@@ -209,64 +208,65 @@ def fit_jointly(
         if progress:
             progress("fitting", min(done, MOST_STEPS - 1), MOST_STEPS)
 
-    # Changed so that all directions are as steep, as far as can be seen from the first
-    # start.
-    at_rest = model.evaluate(starts[0], np.zeros(model.items))
-    value, vector = np.linalg.eigh(model.curved(starts[0], at_rest)[0])
-    root = vector / np.sqrt(np.maximum(np.abs(value), 1e-3))
-    peaks = [_climb(model, start, root, count_step) for start in starts]
-    # Of equal maxima the first: what is found depends on the data alone.
-    best = max(of.value for _, of in peaks)
-    shared, top = next(x for x in peaks if x[1].value >= best - _EQUAL)
+    # Searches use a basis in which the first start has the same curvature in all
+    # directions.
+    evaluation = model.evaluate(starts[0], np.zeros(model.items))
+    value, vector = np.linalg.eigh(model.curved(starts[0], evaluation)[0])
+    basis = vector / np.sqrt(np.maximum(np.abs(value), 1e-3))
+    peaks = [_climb(model, start, basis, count_step) for start in starts]
+    # The first of equal maxima is taken, so that rounding has no effect.
+    best = max(peak.value for _, peak in peaks)
+    shared, peak = next(x for x in peaks if x[1].value >= best - _EQUAL)
     if progress:
         progress("fitting", MOST_STEPS, MOST_STEPS)
     endless = not setting.precision and np.abs(shared).max(initial=0) > _ENDLESS
-    if endless or not np.isfinite(top.value):
+    if endless or not np.isfinite(peak.value):
         raise DataError(
             "the likelihood of the votes has no maximum",
             where="preferences",
             mend="Give a smaller prior.",
         )
-    return model.joint(shared, top)
+    return model.joint(shared, peak)
 
 
 def _climb(
     model: "_Model",
     start: Float64[np.ndarray, " g"],
-    root: Float64[np.ndarray, "g g"],
+    basis: Float64[np.ndarray, "g g"],
     count_step: Callable[[], None],
 ) -> tuple[Float64[np.ndarray, " g"], _Evaluation]:
-    """Find the maximum that a start leads to."""
+    """Find the maximum that a search from `start` reaches."""
     current = model.evaluate(start, np.zeros(model.items))
 
     def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal current
-        current = model.evaluate(start + root @ x, current.strength)
+        current = model.evaluate(start + basis @ x, current.strength)
         count_step()
-        return -current.value, -(root.T @ current.score)
+        return -current.value, -(basis.T @ current.score)
 
     options: Any = {"maxiter": MOST_STEPS, "gtol": _SLOPE, "ftol": 0.0, "maxcor": 30}
     result = minimize(loss, 0 * start, jac=True, method="L-BFGS-B", options=options)
-    shared = start + root @ result.x
+    shared = start + basis @ result.x
     return shared, model.evaluate(shared, current.strength)
 
 
 class _Model:
-    """The model of some votes, laid out.
+    """The likelihood of votes.
 
     Attributes:
-        fixed: coefficients of what sways, and τ, of all groups.
-        shared: these, and judges.
+        items: Number of items.
+        fixed: Number of coefficients, τ and σ of all groups.
+        shared: Number of all shared parameters: these, and reliabilities of judges.
     """
 
     def __init__(self, data: Comparisons, setting: FitSetting):
         self._setting, self.items = setting, len(data.items)
-        self._each = setting.each(data)
-        self.fixed, self._groups = self._each * data.groups, data.groups
+        self._per_group = setting.each(data)
+        self.fixed, self._groups = self._per_group * data.groups, data.groups
         self.shared = self.fixed + (len(data.judges) if setting.judged else 0)
         self._spreads = np.zeros(self.shared, bool)
         if setting.spread is None:
-            self._spreads[self._each - 1 : self.fixed : self._each] = True
+            self._spreads[self._per_group - 1 : self.fixed : self._per_group] = True
         self._blocks = list(blocks(data, setting))
 
     def starts(self, data: Comparisons) -> list[Float64[np.ndarray, " g"]]:
@@ -278,32 +278,33 @@ class _Model:
         return [np.r_[start[: self.fixed], x] for x in (*looks, _agreed(data))]
 
     def joint(self, shared: Float64[np.ndarray, " g"], peak: _Evaluation) -> Joint:
-        """Return estimates and standard errors."""
-        size = len(shared) + 1
-        wide, variance = np.zeros((size, size)), np.zeros(self.items)
-        curvature, turns = self.curved(shared, peak)
+        """Compute standard errors of the estimates at a peak."""
+        size = len(shared) + 1  # the last place is for padding
+        covariance, variance = np.zeros((size, size)), np.zeros(self.items)
+        curvature, by_shared = self.curved(shared, peak)
         scale = np.sqrt(np.abs(np.diag(curvature)))
         scaled = curvature / np.where(scale > 0, np.outer(scale, scale), 1.0)
         certain = bool(np.linalg.eigvalsh(scaled).min(initial=1.0) > _FLAT)
         if certain:
-            wide[:-1, :-1] = np.linalg.inv(curvature)
-            # A search that ended on a slope would have more to climb.
-            certain = float(peak.score @ wide[:-1, :-1] @ peak.score) < _CLIMB
-        for (block, part), turn in zip(peak.brought, turns, strict=True):
-            place = block.shared
-            around = wide[place[:, :, None], place[:, None, :]]
-            more = ((turn @ around) * turn).sum(axis=2)
+            covariance[:-1, :-1] = np.linalg.inv(curvature)
+            # If the search ended before the peak, a Newton step would gain more.
+            certain = float(peak.score @ covariance[:-1, :-1] @ peak.score) < _CLIMB
+        for (block, part), slope in zip(peak.by_block, by_shared, strict=True):
+            number = block.shared
+            of_sets = covariance[number[:, :, None], number[:, None, :]]
+            more = ((slope @ of_sets) * slope).sum(axis=2)
             variance[block.items[block.where]] = (part.variance + more)[block.where]
-        both = variance, np.diag(wide)[:-1]
-        error, of = (np.sqrt(x if certain else np.nan * x) for x in both)
+        variances = variance, np.diag(covariance)[:-1]
+        error, shared_error = (np.sqrt(x if certain else np.nan * x) for x in variances)
         spread = np.full(self._groups, self._setting.spread or 0.0)
         if self._spreads.any():
             spread = np.exp(shared[self._spreads])
         sways = ~self._spreads[: self.fixed]
         sway, sway_error = (
-            x[: self.fixed][sways].reshape(self._groups, -1) for x in (shared, of)
+            x[: self.fixed][sways].reshape(self._groups, -1)
+            for x in (shared, shared_error)
         )
-        looks, looks_error = shared[self.fixed :], of[self.fixed :]
+        looks, looks_error = shared[self.fixed :], shared_error[self.fixed :]
         fixed = sway, sway_error, spread
         return Joint(peak.strength, error, *fixed, looks, looks_error, certain)
 
@@ -312,94 +313,108 @@ class _Model:
         shared: Float64[np.ndarray, " g"],
         strength: Float64[np.ndarray, " items"],
     ) -> _Evaluation:
-        """Add up what all sets say.
+        """Add up log-likelihoods and gradients of all sets, and those of the priors.
 
         Args:
-            shared: what sets share.
-            strength: to begin with.
+            shared: Shared parameters.
+            strength: Strengths from which the search for the likeliest ones starts.
         """
-        size = self.shared + 1  # the last place takes what padding brings
+        size = self.shared + 1  # the last place is for padding
         value, score = 0.0, np.zeros(size)
-        strength, brought = strength.copy(), self._brought(shared, strength)
-        for block, part in brought:
+        strength, by_block = strength.copy(), self._by_block(shared, strength)
+        for block, part in by_block:
             value += float(part.value.sum())
             score += np.bincount(block.shared.ravel(), part.score.ravel(), size)
             strength[block.items[block.where]] = part.strength[block.where]
         score = score[:-1].copy()
-        value += self._prior(shared, score)
-        return _Evaluation(value, score, strength, brought)
+        value += self._add_prior(shared, score)
+        return _Evaluation(value, score, strength, by_block)
 
     def curved(
         self, shared: Float64[np.ndarray, " g"], peak: _Evaluation
     ) -> tuple[Float64[np.ndarray, "g g"], list[Float64[np.ndarray, "sets n g"]]]:
-        """Find the curvature, as strengths follow, and how strengths do.
+        """Compute the negative Hessian of `value`, and derivatives of strengths.
 
-        By differences of slopes, of all sets at once: the first of what each shares is
-        moved, then the second, and so on.
+        Strengths follow the shared parameters. Derivatives are central differences: in
+        all sets at once, the first shared parameter is moved, then the second, etc.
+
+        Returns:
+            The negative Hessian by the shared parameters; and for each block, the
+            derivatives of strengths by the shared parameters of the set.
         """
-        blocks = [block for block, _ in peak.brought]
+        blocks = [block for block, _ in peak.by_block]
         widths = [block.shared.shape[1] for block in blocks]
-        bends = [np.zeros((*b.shared.shape, b.shared.shape[1])) for b in blocks]
-        turns = [np.zeros((*b.where.shape, b.shared.shape[1])) for b in blocks]
+        hessians = [np.zeros((*b.shared.shape, b.shared.shape[1])) for b in blocks]
+        by_shared = [np.zeros((*b.where.shape, b.shared.shape[1])) for b in blocks]
         for at in range(max(widths, default=0)):
             ends = [
-                self._brought(shared, peak.strength, (at, move))
+                self._by_block(shared, peak.strength, (at, move))
                 for move in (_MOVE, -_MOVE)
             ]
-            for i, (up, down) in enumerate(zip(*ends, strict=True)):
+            for i, ((_, up), (_, down)) in enumerate(zip(*ends, strict=True)):
                 if at < widths[i]:
-                    bends[i][:, at] = (up[1].score - down[1].score) / (2 * _MOVE)
-                    turn = (up[1].strength - down[1].strength) / (2 * _MOVE)
-                    turns[i][:, :, at] = turn
-        size = self.shared + 1
-        curve = np.zeros(size * size)
-        for block, bend in zip(blocks, bends, strict=True):
-            place, both = block.shared, (bend + bend.transpose(0, 2, 1)) / 2
-            cell = (place[:, :, None] * size + place[:, None, :]).ravel()
-            np.add.at(curve, cell, -both.ravel())
-        curve = curve.reshape(size, size)[:-1, :-1].copy()
-        slopes = []
-        for move in (_MOVE, -_MOVE):
-            slopes.append(np.zeros(self.shared))
-            self._prior(shared + move, slopes[-1])
-        curve[np.diag_indices(len(curve))] -= (slopes[0] - slopes[1]) / (2 * _MOVE)
-        return curve, turns
+                    hessians[i][:, at] = (up.score - down.score) / (2 * _MOVE)
+                    slope = (up.strength - down.strength) / (2 * _MOVE)
+                    by_shared[i][:, :, at] = slope
+        size = self.shared + 1  # the last place is for padding
+        curvature = np.zeros(size * size)
+        for block, hessian in zip(blocks, hessians, strict=True):
+            number = block.shared
+            symmetric = (hessian + hessian.transpose(0, 2, 1)) / 2
+            cell = (number[:, :, None] * size + number[:, None, :]).ravel()
+            np.add.at(curvature, cell, -symmetric.ravel())
+        curvature = curvature.reshape(size, size)[:-1, :-1].copy()
+        up, down = np.zeros(self.shared), np.zeros(self.shared)
+        self._add_prior(shared + _MOVE, up)
+        self._add_prior(shared - _MOVE, down)
+        curvature[np.diag_indices(len(curvature))] -= (up - down) / (2 * _MOVE)
+        return curvature, by_shared
 
-    def _brought(
+    def _by_block(
         self,
         shared: Float64[np.ndarray, " g"],
         strength: Float64[np.ndarray, " items"],
         moved: tuple[int, float] | None = None,
     ) -> list[tuple[SetBlock, Parts]]:
-        """Find what each set says, of whose shared parameters one may be moved."""
+        """Compute the likelihood of each set, block by block.
+
+        Args:
+            shared: Shared parameters.
+            strength: Strengths from which the search for the likeliest ones starts.
+            moved: Place of a parameter among those of each set, and how far it moves.
+        """
         calls = self._calls(shared, strength, moved)
         return [
             (block, Parts._make(np.asarray(x)[: len(block.items)] for x in out))
             for block, out in results(calls)
         ]
 
-    def _prior(self, shared: np.ndarray, score: np.ndarray) -> float:
-        """Add priors of what sets share to slopes; give their logs."""
+    def _add_prior(self, shared: np.ndarray, score: np.ndarray) -> float:
+        """Return the log prior of shared parameters; add its gradient to `score`."""
         looks = shared[self.fixed :]
         spreads, normal = self._spreads, ~self._spreads
         normal[self.fixed :] = False
         precision, (seen, unseen) = self._setting.precision, LOOKS
-        wide = np.exp(shared[spreads]) / SPREAD
+        ratio = np.exp(shared[spreads]) / SPREAD
         score[normal] -= precision * shared[normal]
-        score[spreads] += 1 - wide
+        score[spreads] += 1 - ratio
         score[self.fixed :] += seen - (seen + unseen) / (1 + np.exp(-looks))
         logs = seen * np.logaddexp(0, -looks) + unseen * np.logaddexp(0, looks)
         squares = shared[normal] @ shared[normal]
-        far = (shared[spreads] - wide).sum()
-        return float(far - precision / 2 * squares - logs.sum())
+        of_spreads = (shared[spreads] - ratio).sum()
+        return float(of_spreads - precision / 2 * squares - logs.sum())
 
     def _calls(
-        self, of_all: np.ndarray, strengths: np.ndarray, moved: tuple[int, float] | None
+        self,
+        parameters: np.ndarray,
+        strengths: np.ndarray,
+        moved: tuple[int, float] | None,
     ) -> Iterator[Call]:
-        setting, each = self._setting, self._each
+        """Prepare the calls of `_by_block`."""
+        setting, per_group = self._setting, self._per_group
         program = mapped(parts, local_device_count(), fits=setting.fits)
-        sways = each - setting.ties - (setting.spread is None)
-        values = np.append(of_all, 0.0)
+        sways = per_group - setting.ties - (setting.spread is None)
+        values = np.append(parameters, 0.0)  # padding has the last
         for block in self._blocks:
             rows, items, where, shared = block
             room, (sets, n) = len(rows.first), where.shape
@@ -411,10 +426,10 @@ class _Model:
             if moved and moved[0] < shared.shape[1]:
                 of_sets[:, moved[0]] += moved[1]
             tie = of_sets[:, sways] if setting.ties else np.zeros(room)
-            spread = of_sets[:, each - 1]
-            if setting.spread is not None:  # infinite: its precision is 0
+            spread = of_sets[:, per_group - 1]
+            if setting.spread is not None:  # infinite without a prior
                 spread = np.full(room, np.log(setting.spread))
-            sway, looks = of_sets[:, :sways], of_sets[:, each:]
+            sway, looks = of_sets[:, :sways], of_sets[:, per_group:]
             point = Point(strength, sway, tie, spread, looks)
             shapes = rows.swayed.shape, n, shared.shape[1]
             make = partial(called, program, (rows, point, there), ())
@@ -422,10 +437,13 @@ class _Model:
 
 
 def _agreed(data: Comparisons) -> Float64[np.ndarray, " judges"]:
-    """Start from how often each judge agrees with most of the others, as log-odds."""
-    pair = np.unique(np.stack([data.first, data.second]), axis=1, return_inverse=True)[
-        1
-    ].reshape(-1)
+    """Estimate reliabilities from each judge's agreement with most of the others.
+
+    Returns:
+        Log-odds of the reliabilities.
+    """
+    pairs = np.stack([data.first, data.second])
+    pair = np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
     lead = (data.won - data.lost).astype(np.float64)
     others = np.sign(np.bincount(pair, lead)[pair] - lead)
     votes = (data.won + data.lost) * (others != 0)

@@ -1,4 +1,4 @@
-"""Logistic models of votes, by Newton's steps: of one judge, or of items compared."""
+"""Logistic models of votes, by Newton's method: features of votes, or strengths."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,8 +9,8 @@ from scipy import special
 
 from pgcjax.later import stats
 
-_STEPS, _NEAR = 100, 1e-10
-_PROPOSED, _TAILS = 400, 5  # draws of strengths, and degrees of freedom of these
+_STEPS, _NEAR = 100, 1e-10  # most Newton steps, and length of the last
+_PROPOSED, _TAILS = 400, 5  # number of proposed draws, and their degrees of freedom
 SPREADS = tuple(float(s) for s in 2.0 ** np.arange(-2, 3.5, 0.5))
 """Standard deviations of strengths to choose from, on the scale of log-odds."""
 
@@ -20,10 +20,10 @@ class LogisticFit(NamedTuple):
 
     Attributes:
         beta: Coefficient of each column.
-        error: Their standard errors, robust to dependence in clusters of votes.
+        error: Standard errors of `beta`, robust to dependence in clusters of votes.
         z: Quantile of Student's t for 95 % intervals, by the number of clusters.
-        converged: Whether there is an optimum: a column that separates all votes has
-            none.
+        converged: Whether there is an optimum. There is none if a column separates all
+            votes.
     """
 
     beta: Float64[np.ndarray, " columns"]
@@ -42,11 +42,11 @@ def fit_votes(
     Args:
         features: Features of each vote.
         won: 1 for a vote that was won, or 0.
-        cluster: Cluster of dependent votes, such as those on one query; or the two
-            documents of each vote: votes that share one may be dependent.
+        cluster: Cluster of each vote, such as its query; or the two documents of each
+            vote, because votes that share a document may be dependent.
 
-    Source: errors of clusters by Liang and Zeger 1986, of documents by Aronow, Samii
-    and Assenova 2015; for m clusters m / (m - 1) times the variance.
+    Source: errors by cluster, Liang and Zeger 1986; errors by document, Aronow, Samii
+    and Assenova 2015. With m clusters, the variance is multiplied by m / (m - 1).
     """
     x, y = np.asarray(features, np.float64), np.asarray(won, np.float64)
     beta, converged = np.zeros(x.shape[1]), False
@@ -69,25 +69,27 @@ def fit_votes(
     else:
         pair = np.unique(np.sort(of_vote, axis=1), axis=0, return_inverse=True)[1]
         of_pair = _sums(scores, pair.reshape(-1))
-        most = int(of_vote.max()) + 1
-        sums = _sums(scores, of_vote[:, 0], most) + _sums(scores, of_vote[:, 1], most)
-        # Votes on one pair have both documents in common, and are counted twice. By
-        # few documents the difference may be too small: it is no less than by pairs.
+        count = int(of_vote.max()) + 1
+        sums = _sums(scores, of_vote[:, 0], count) + _sums(scores, of_vote[:, 1], count)
+        # Votes on one pair share both documents, so they are counted twice. With few
+        # documents, this difference may be too small: errors by pair are a minimum.
         meats = [sums.T @ sums - of_pair.T @ of_pair, of_pair.T @ of_pair]
     clusters = len(np.unique(of_vote))
-    spread = np.max([np.diag(bread @ meat @ bread) for meat in meats], axis=0)
-    spread = spread * clusters / max(1, clusters - 1)
+    variance = np.max([np.diag(bread @ meat @ bread) for meat in meats], axis=0)
+    variance = variance * clusters / max(1, clusters - 1)
     z = float(stats.t.isf(0.025, max(1, clusters - 1)))
-    return LogisticFit(beta, np.sqrt(spread), z, True)
+    return LogisticFit(beta, np.sqrt(variance), z, True)
 
 
 def _sums(scores: np.ndarray, cluster: np.ndarray, clusters: int = 0) -> np.ndarray:
+    """Add up the scores of each cluster; there are at least `clusters`."""
     sums = np.zeros((max(clusters, int(cluster.max(initial=-1)) + 1), scores.shape[1]))
     np.add.at(sums, cluster, scores)
     return sums
 
 
 def _information(x: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the probabilities of winning, and the information matrix of `beta`."""
     p = 1 / (1 + np.exp(-np.clip(x @ beta, -30, 30)))
     return p, (x * (p * (1 - p))[:, None]).T @ x
 
@@ -111,17 +113,21 @@ def drawn_strengths(
 ) -> list[Float64[np.ndarray, "draws items"]]:
     """Draw strengths of a Bradley-Terry model from their posterior, given votes.
 
-    Strengths have a normal prior, whose standard deviation is each of `SPREADS` as
-    often as its likelihood says, of all sets together.
+    The prior of strengths is normal. Its standard deviation is one of `SPREADS`, with a
+    frequency proportional to the likelihood of all sets.
+
+    Args:
+        sets: Pairs of each set.
+        draws: Number of draws.
     """
     random = np.random.Generator(np.random.Philox(key=1))
     by_spread = [[drawn(pairs, s, random) for pairs in sets] for s in SPREADS]
-    values = [sum(value for _, value in of_spread) for of_spread in by_spread]
-    weight = np.exp(np.array(values) - max(values)).cumsum()
+    logs = [sum(log for _, log in of_spread) for of_spread in by_spread]
+    weight = np.exp(np.array(logs) - max(logs)).cumsum()
     counts = np.diff(np.rint(draws * weight / weight[-1]).astype(int), prepend=0)
-    chosen = [(of, n) for of, n in zip(by_spread, counts.tolist(), strict=True) if n]
+    chosen = [(x, n) for x, n in zip(by_spread, counts.tolist(), strict=True) if n]
     return [
-        np.concatenate([of[i][0][random.integers(0, _PROPOSED, n)] for of, n in chosen])
+        np.concatenate([x[i][0][random.integers(0, _PROPOSED, n)] for x, n in chosen])
         for i in range(len(sets))
     ]
 
@@ -129,10 +135,11 @@ def drawn_strengths(
 def drawn(
     pairs: PairedItems, spread: float, random: np.random.Generator
 ) -> tuple[Float64[np.ndarray, "draws items"], float]:
-    """Draw strengths about the most likely ones, and again by how likely they are.
+    """Draw strengths from their posterior, by importance resampling.
 
-    The first draws have the curvature of the likelihood, and long tails (of Student's t
-    with 5 degrees of freedom).
+    Proposed strengths are drawn around the most likely ones, from Student's t with 5
+    degrees of freedom and the curvature of the likelihood. They are resampled with
+    weights: posterior density divided by density of the proposal.
 
     Args:
         pairs: Pairs of one set.
@@ -140,7 +147,7 @@ def drawn(
         random: Generator of random numbers.
 
     Returns:
-        Draws, all alike; and the log of the likelihood, strengths integrated out.
+        Draws of equal weight; and the log-likelihood, with strengths integrated out.
     """
     a, b, won = pairs
     n, rows = int(max(a.max(), b.max())) + 1, np.arange(len(a))
@@ -169,7 +176,9 @@ def likeliest(
     won: Bool[np.ndarray, " votes"],
     spread: float,
 ) -> tuple[Float64[np.ndarray, " columns"], Float64[np.ndarray, "columns columns"]]:
-    """Find the most likely coefficients, and their information with that of the prior.
+    """Find the most likely coefficients; return them and their information matrix.
+
+    The matrix includes the information of the prior.
 
     Args:
         features: Features of each vote; their weighted sum is the log-odds of winning.

@@ -1,4 +1,4 @@
-"""Comparisons of documents → how strong each is, query by query, by several models."""
+"""Strengths of the documents of each query, from comparisons, by several models."""
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -25,10 +25,10 @@ ADDED = 0.5
 """Votes that rank centrality adds for either side of each pair that was compared."""
 
 DIGITS = 9
-"""Tolerance of strengths: smaller differences are rounding."""
+"""Decimals of strengths: smaller differences are rounding errors."""
 
-_LEAST = 8  # items that a set has room for
-_CELLS = 2**18  # of the tables of a call: several calls keep all cores busy
+_LEAST = 8  # fewest items that a table has room for
+_CELLS = 2**18  # cells in the tables of a call: several calls keep all cores busy
 
 
 def strengths(
@@ -40,16 +40,16 @@ def strengths(
 ) -> pd.DataFrame:
     """Compute how strong the documents of each query are, from comparisons in pairs.
 
-    A tie is half a win for each document, a probability p is p of one. Strengths in a
-    query depend on its comparisons alone.
+    A tie counts as half a win for each document, a probability p as p wins. Strengths
+    in a query depend on its comparisons alone.
 
     Args:
         preferences: Judgments, as in `read_preferences`.
         method: `bt`: Bradley and Terry's log-odds, with mean 0 over documents that
-            comparisons link; `copeland`: number of documents it beats minus those that
-            beat it, by most votes on the pair; `borda`: share of its votes that it
-            wins; `rank-centrality`: the log of how often a walk to winners is there,
-            with mean 0.
+            comparisons link; `copeland`: number of documents that it beats, less those
+            that beat it, by the majority of votes on each pair; `borda`: share of its
+            votes that it wins; `rank-centrality`: log of its stationary probability in
+            a random walk from losers to winners, with mean 0.
         prior: Standard deviation of the normal prior of `bt`, in log-odds; with
             infinity, `bt` and `rank-centrality` add nothing to the votes.
         progress: Called with `("fitting", done, total)` sets of documents.
@@ -70,7 +70,7 @@ def strengths(
 def fitted(
     data: Comparisons, method: str, prior: float, progress: Progress | None = None
 ) -> tuple[Float64[np.ndarray, " items"], Float64[np.ndarray, " items"]]:
-    """Fit strengths of all sets of items, as `strengths` says.
+    """Fit strengths of all sets of items, by a method of `strengths`.
 
     Returns:
         Strengths, and their standard errors, NaN where a method has none.
@@ -81,11 +81,11 @@ def fitted(
         return _COUNTED[method](data), none
     if np.isinf(prior):
         refuse_one_way(data)
-    value = 1 / prior**2 if method == "bt" else ADDED * np.isfinite(prior)
+    parameter = 1 / prior**2 if method == "bt" else ADDED * np.isfinite(prior)
     strength, error = np.zeros(len(none)), np.zeros(len(none))
     done, total = 0, int(data.linked.max()) + 1
     for (items, where), parts in results(
-        _calls(data, method, value), progress=progress
+        _calls(data, method, parameter), progress=progress
     ):
         s, e, steps = (np.asarray(x)[: len(items)] for x in parts)
         if (steps >= MOST_STEPS).any():
@@ -105,17 +105,18 @@ def fitted(
 
 
 def check_prior(prior: float) -> None:
-    """Refuse what is no standard deviation, by a UsageError."""
+    """Raise a UsageError if the prior is no standard deviation."""
     if not prior > 0:
         raise UsageError(f"prior is a standard deviation above 0, not {prior!r}")
 
 
 def refuse_one_way(data: Comparisons) -> None:
-    """Refuse documents that did not both win and lose, itself or by way of others."""
+    """Raise a DataError unless wins link all documents of each query both ways."""
     of_query = pd.factorize(data.items["query_id"])[0]
-    new = np.r_[False, (np.diff(of_query) == 0) & (np.diff(data.both_ways) != 0)]
-    if new.any():
-        at, before = data.items.iloc[new.argmax()], data.items.iloc[new.argmax() - 1]
+    parted = np.r_[False, (np.diff(of_query) == 0) & (np.diff(data.both_ways) != 0)]
+    if parted.any():
+        row = int(parted.argmax())
+        at, before = data.items.iloc[row], data.items.iloc[row - 1]
         raise DataError(
             f"query {at['query_id']}: wins do not lead both ways between documents "
             f"{before['doc_id']} and {at['doc_id']}: only a prior compares them",
@@ -128,8 +129,8 @@ class Sets:
     """Sets of items that comparisons link, to be laid out in tables.
 
     Attributes:
-        sizes: items of each set.
-        position: of each item in its set.
+        sizes: Number of items of each set.
+        position: Position of each item in its set.
     """
 
     def __init__(self, linked: Int[np.ndarray, " items"]):
@@ -145,7 +146,7 @@ class Sets:
     def items(
         self, sets: Int[np.ndarray, " sets"], size: int
     ) -> tuple[Int[np.ndarray, "sets n"], Bool[np.ndarray, "sets n"]]:
-        """List the items of sets, with room for `size`, and where there are any."""
+        """List the items of sets, padded to `size`; return them with their mask."""
         where = np.arange(size) < self.sizes[sets][:, None]
         start = self._start[sets][:, None]
         return self._items[start + np.arange(size) * where], where
@@ -159,11 +160,13 @@ def padded(n: int) -> int:
 def batches(
     sets: Int[np.ndarray, " sets"], most: int
 ) -> Iterator[tuple[Int[np.ndarray, " sets"], int]]:
-    """Cut sets into calls, with the room of each, which all devices share alike.
+    """Cut sets into batches, one for each call; yield each with its padded size.
+
+    Padded sizes are multiples of the number of devices.
 
     Args:
-        sets: of one shape.
-        most: sets that a device has room for.
+        sets: Numbers of sets of one shape.
+        most: Most sets that a device has room for.
     """
     devices = local_device_count()
     each = 1 << max(0, -(-len(sets) // devices) - 1).bit_length()
@@ -172,50 +175,52 @@ def batches(
         yield sets[low : low + room], room
 
 
-def _calls(data: Comparisons, method: str, value: float) -> Iterator[Call]:
-    """Lay out sets of like size together."""
+def _calls(data: Comparisons, method: str, parameter: float) -> Iterator[Call]:
+    """Prepare calls, each for sets with one padded number of items."""
     sets = Sets(data.linked)
-    of_row, position = data.linked[data.first], sets.position
-    size_of = np.array([padded(n) for n in sets.sizes.tolist()])
-    first, second = data.wins()
+    set_of_row, position = data.linked[data.first], sets.position
+    size_of_set = np.array([padded(n) for n in sets.sizes.tolist()])
+    wins, losses = data.wins()
     fit, devices = _FITTED[method], local_device_count()
     program = mapped(fit, devices)
-    for size in np.unique(size_of).tolist():
-        for batch, room in batches(np.flatnonzero(size_of == size), _CELLS // size**2):
+    for size in np.unique(size_of_set).tolist():
+        of_size = np.flatnonzero(size_of_set == size)
+        for batch, room in batches(of_size, _CELLS // size**2):
             items, where = sets.items(batch, size)
             number = np.full(len(sets.sizes), -1)
             number[batch] = np.arange(len(batch))
-            rows = np.flatnonzero(number[of_row] >= 0)
-            at = number[of_row[rows]]
+            rows = np.flatnonzero(number[set_of_row] >= 0)
+            at = number[set_of_row[rows]]
             a, b = position[data.first[rows]], position[data.second[rows]]
             won, there = np.zeros((room, size, size)), np.zeros((room, size), bool)
-            won[at, a, b], won[at, b, a] = first[rows], second[rows]
+            won[at, a, b], won[at, b, a] = wins[rows], losses[rows]
             there[: len(batch)] = where
-            make = partial(called, program, (won, there), (np.float64(value),))
+            make = partial(called, program, (won, there), (np.float64(parameter),))
             key = "strengths", method, won.shape, devices
             yield Call((items, where), make, key)
 
 
 def called(program: Callable, sets: Any, shared: Any) -> Any:
-    """Call a program of `mapped`, on all devices."""
+    """Place sets on all devices, and call a program of `mapped`."""
     return program(place(sets), shared)
 
 
 @cache
 def mapped(fit: Callable, devices: int, **fixed: Any) -> Callable:
-    """Map what is fitted to one set over sets, whose last array says where items are.
+    """Map `fit` over sets; the last array of a set is the mask of its items.
 
-    On a CPU one set after the other: each stays in a core's cache, and ends by itself.
+    A CPU fits one set after the other: each stays in a core's cache, and its iterations
+    end when it has converged, not when all have.
     """
 
     def program(sets, shared):
-        def one(of_set):
-            *given, where = of_set
-            return fit(*given, *shared, where=where, **fixed)
+        def fit_set(arrays):
+            *arrays, where = arrays
+            return fit(*arrays, *shared, where=where, **fixed)
 
         if default_backend() == "cpu":
-            return jax.lax.map(one, sets)
-        return jax.vmap(one)(sets)
+            return jax.lax.map(fit_set, sets)
+        return jax.vmap(fit_set)(sets)
 
     return Program(program, devices)
 
@@ -235,8 +240,8 @@ def _borda(data: Comparisons) -> Float64[np.ndarray, " items"]:
     n, sides = len(data.items), (data.first, data.second)
     won = sum(np.bincount(i, x, n) for i, x in zip(sides, data.wins(), strict=True))
     all_votes = (data.won + data.lost + data.tied) / data.unit
-    met = sum(np.bincount(i, all_votes, n) for i in sides)
-    return np.round(won / met, DIGITS)
+    voted = sum(np.bincount(i, all_votes, n) for i in sides)
+    return np.round(won / voted, DIGITS)
 
 
 _COUNTED = {"copeland": _copeland, "borda": _borda}

@@ -1,7 +1,7 @@
-"""All orders of documents that contradict the fewest judgments, and how few that is.
+"""All orders of documents that contradict the fewest judgments, and this minimum.
 
-Cycles give a lower bound; a search over sets of first documents finds the orders; those
-that another process has found are on disk.
+Cycles give a lower bound of the minimum. A search over sets of first documents finds
+the orders. They are kept on disk for other processes.
 """
 
 import os
@@ -26,26 +26,26 @@ from pgcjax.judging.choices import STATES
 from pgcjax.runtime.private_folder import private_folder
 
 NEAR = 1e-3
-"""Judgments are whole numbers: smaller differences are rounding."""
+"""Tolerance of sums of judgments: they are whole numbers, the rest is rounding."""
 
-_ROUNDS = 40  # of finding cycles: no graph of public judgments needs 10
-_CYCLES = 5_000  # about as many as a programme of seconds has
-_EDGES = 20_000  # on cycles: of more, paths take longer than they are worth
-_CORNERS = 4  # more change little
-_SLACK = 1e-6  # by how much less than 1 a cycle has to be covered to be violated
+_ROUNDS = 40  # rounds of finding cycles: no graph of public judgments needs 10
+_CYCLES = 5_000  # most cycles: linear programmes with more take longer than seconds
+_EDGES = 20_000  # most edges on cycles: with more, shortest paths take too long
+_CORNERS = 4  # further optimal weights to average: more change little
+_SLACK = 1e-6  # tolerance of shares that have to add up to 1
 
 
 @dataclass(frozen=True)
 class Cycles:
-    """Cycles of a graph and how much of each every order contradicts.
+    """Weighted cycles of a graph, which bound the judgments that orders contradict.
 
-    The weights of the cycles that share an edge add up to that of the edge at most.
-    So, of any set of vertices, an order contradicts at least as much as all cycles
-    inside of the set weigh.
+    The weights of the cycles through an edge add up to at most the weight of the edge.
+    So every order of a set of vertices contradicts at least as many judgments as all
+    cycles inside the set weigh.
 
     Attributes:
-        members: which vertices are on each cycle.
-        weights: of each cycle, above 0.
+        members: True for the vertices of each cycle.
+        weights: Weights of the cycles, above 0.
     """
 
     members: Bool[np.ndarray, "cycles n"]
@@ -58,32 +58,34 @@ class Cycles:
 
 
 def net_wins(counts: Int[np.ndarray, "n n"]) -> Int[np.ndarray, "n n"]:
-    """Return how many more judgments prefer u to v than v to u, where it is above 0.
+    """Return how many more judgments prefer u to v than v to u; 0 if they are fewer.
 
-    Of two judgments that conflict, every order contradicts one: only the rest matters.
+    Every order contradicts one of two conflicting judgments, so only the rest matters.
     """
     return np.maximum(counts - counts.T, 0)
 
 
 def heaviest_cycles(net: Int[np.ndarray, "n n"]) -> Cycles:
-    """Weigh cycles so that together they weigh as much as they can.
+    """Weigh cycles such that the sum of their weights is largest.
 
-    This is the dual of the linear relaxation of the minimum feedback arc set: choose
-    shares of edges that weigh least, so that each cycle has a share of 1. Cycles
-    that have less are looked for, by shortest paths, until there is none.
+    This is the dual of the linear relaxation of the minimum feedback arc set: choose a
+    share of each edge, such that shares add up to at least 1 on every cycle, and the
+    weight of all shares is smallest. Shortest paths find cycles on which they add up to
+    less; these are added until there are none.
 
     Args:
-        net: `net[u, v]` more judgments prefer u to v than v to u; else 0.
+        net: Net wins, as from `net_wins`.
 
     Returns:
-        The cycles. In large graphs of many conflicts they are not all, and weigh less
-        than they could: a bound that is not as sharp, but one.
+        The cycles. For large graphs with many conflicts, some are missing. The sum of
+        weights is then not the largest, but still a lower bound.
 
     Source: Grötschel, Jünger and Reinelt, On the acyclic subgraph polytope, 1985.
     """
     n = len(net)
     _, part = connected_components(net > 0, connection="strong")
-    tail, head = np.nonzero((net > 0) & (part[:, None] == part))  # edges on cycles
+    # Edges on cycles are those inside a strong component.
+    tail, head = np.nonzero((net > 0) & (part[:, None] == part))
     number = np.zeros(net.shape, np.int64)
     number[tail, head] = np.arange(len(tail))
     weights = net[tail, head].astype(np.float64)
@@ -93,7 +95,7 @@ def heaviest_cycles(net: Int[np.ndarray, "n n"]) -> Cycles:
         matrix = _incidence(list(cycles), number, len(tail))
         if cycles:
             ones = np.ones(len(cycles))
-            covers: Any = -matrix  # whose types SciPy's stubs lack
+            covers: Any = -matrix  # SciPy's stubs lack its type
             solved: Any = linprog(weights, A_ub=covers, b_ub=-ones, method="highs")
             share, dual = solved.x, -solved.ineqlin.marginals
         else:
@@ -104,7 +106,7 @@ def heaviest_cycles(net: Int[np.ndarray, "n n"]) -> Cycles:
             break
     order = list(cycles)[: len(dual)]
     if order:
-        dual = _inside(matrix, weights, dual)
+        dual = _averaged(matrix, weights, dual)
     members = np.zeros((len(order), n), bool)
     for row, cycle in zip(members, order, strict=True):
         row[list(cycle)] = True
@@ -112,33 +114,38 @@ def heaviest_cycles(net: Int[np.ndarray, "n n"]) -> Cycles:
     return Cycles(members[positive], dual[positive])
 
 
-def _inside(
+def _averaged(
     matrix: sparse.csr_array, edges: np.ndarray, dual: np.ndarray
 ) -> np.ndarray:
-    """Move from a corner of the best weights of cycles into their midst.
+    """Average optimal weights of cycles.
 
-    All of them weigh the same together. But the more cycles weigh anything, the more
-    sets of vertices have a bound that is sharp.
+    All optimal weights have the same sum. But the more cycles have a weight above 0,
+    the more sets of vertices have a sharp bound.
+
+    Args:
+        matrix: Cycles and their edges, as from `_incidence`.
+        edges: Weights of the edges.
+        dual: Optimal weights of the cycles.
     """
     cycles = len(dual)
     total = sparse.csr_array(-np.ones((1, cycles)))
-    every: Any = sparse.vstack([matrix.T.tocsr(), total], format="csr")
-    most = np.append(edges, -dual.sum() + 1e-9)
+    bounded: Any = sparse.vstack([matrix.T.tocsr(), total], format="csr")
+    bounds = np.append(edges, -dual.sum() + 1e-9)
     corners = [dual]
     for i in range(_CORNERS):
         # Directions that look random, and are the same on any machine.
         towards = np.modf(np.arange(1, cycles + 1) * (i + 1) * 0.6180339887498949)[0]
-        solved = linprog(-towards, A_ub=every, b_ub=most, method="highs")
+        solved = linprog(-towards, A_ub=bounded, b_ub=bounds, method="highs")
         corners += [solved.x] if solved.x is not None else []
     dual = np.maximum(np.mean(corners, axis=0), 0)
-    # Rounding must not let an edge bear more than its weight.
+    # Rounding must not let the cycles through an edge exceed its weight.
     load = matrix.T @ dual
-    over = np.maximum(1, load / edges)
-    return dual / (matrix.multiply(over[None, :])).max(axis=1).toarray().reshape(-1)
+    excess = np.maximum(1, load / edges)
+    return dual / (matrix.multiply(excess[None, :])).max(axis=1).toarray().reshape(-1)
 
 
 def _triangles(net: np.ndarray) -> list[tuple[int, ...]]:
-    """List the cycles of three vertices, each from its least on; none of very many."""
+    """List cycles of three vertices, the lowest first; an empty list if too many."""
     wins = net > 0
     tail, head = np.nonzero(wins)
     up = tail < head
@@ -154,7 +161,7 @@ def _triangles(net: np.ndarray) -> list[tuple[int, ...]]:
 def _incidence(
     cycles: list[tuple[int, ...]], number: np.ndarray, edges: int
 ) -> sparse.csr_array:
-    """Find which cycle has which edge."""
+    """Return a row for each cycle, with 1 for its edges; `number` numbers the edges."""
     pairs = [
         (row, *step)
         for row, cycle in enumerate(cycles)
@@ -168,8 +175,8 @@ def _incidence(
 def _uncovered(
     tail: np.ndarray, head: np.ndarray, share: np.ndarray, n: int
 ) -> list[tuple[int, ...]]:
-    """Find for each edge the cycle of least share, if it is less than 1."""
-    # No length is 0, which a sparse matrix would take for no edge.
+    """Find the cycle of the smallest total share, if below 1, through each edge."""
+    # A sparse matrix would take the length 0 for no edge.
     graph = sparse.csr_array((share + 1e-9, (tail, head)), shape=(n, n))
     length, previous = dijkstra(graph, return_predecessors=True)
     around = share + length[head, tail]
@@ -180,9 +187,9 @@ def _uncovered(
         while vertex != last:
             vertex = int(previous[last, vertex])
             path.append(vertex)
-        least = path.index(min(path))
-        path = [*path[least:], *path[:least]]
-        cycles.append(tuple([path[0], *path[:0:-1]]))  # it was walked backwards
+        lowest = path.index(min(path))
+        path = [*path[lowest:], *path[:lowest]]
+        cycles.append(tuple([path[0], *path[:0:-1]]))  # the path runs backwards
     return cycles
 
 
@@ -190,15 +197,15 @@ def _uncovered(
 class OptimalOrders:
     """The orders of n documents that contradict the fewest judgments.
 
-    An order is a way from the empty set to all documents, of which each step adds the
-    next document. Documents that all judgments treat alike are of one kind; orders are
-    given with those of a kind as they stand, for every other exchanges some.
+    An order is a path from the empty set to the set of all documents, and each step
+    adds the next document. Documents with the same judgments against all others are of
+    one kind. Here they stand in ascending order; exchanging them yields all orders.
 
     Attributes:
-        minimum: judgments that each of these orders contradicts.
-        sets: the sets of the first documents of an order, by size.
-        steps: from a set to one that has a document more: rows of both numbers.
-        kinds: the kind of each document: the first one that is treated alike.
+        minimum: Number of judgments that each of these orders contradicts.
+        sets: The sets of the first documents of these orders, by size.
+        steps: Numbers of a set, and of one that has a document more, as rows.
+        kinds: The first document of the kind of each document.
     """
 
     minimum: int
@@ -207,7 +214,7 @@ class OptimalOrders:
     kinds: Int64[np.ndarray, " n"]
 
     def before(self) -> Bool[np.ndarray, "n n"]:
-        """Find which document is before which other in one of these orders at least."""
+        """Return whether u is before v in at least one of these orders, by u and v."""
         n = len(self.kinds)
         last = [int(np.flatnonzero(self.kinds == kind)[-1]) for kind in self.kinds]
         has_first = self.sets[:, self.kinds].astype(np.float32)
@@ -222,10 +229,11 @@ def optimal_orders(
 ) -> OptimalOrders | None:
     """Find all orders that contradict the fewest judgments.
 
-    Sets of first documents grow by a document at a time. One is given up if what it
-    contradicts already, and what cycles among the rest show that any order of these
-    will, are more than the least that can be; that is at first what all cycles show,
-    and grows until an order is found. So none is given up that an optimal order has.
+    Sets of first documents grow by one document at a time. The bound of a set is the
+    fewest judgments that its documents contradict at the top, plus the weights of all
+    cycles among the rest. Sets with a bound above a limit are dropped. The limit is at
+    first the weight of all cycles, and grows until an order is found. So no set of an
+    optimal order is dropped.
 
     Args:
         counts: `counts[u, v]` judgments prefer u to v.
@@ -254,9 +262,11 @@ class _SetsOfSize:
     """Sets of one size.
 
     Attributes:
-        left: which documents are not in each set.
-        cost: the least that an order of the set contradicts, of itself and the rest.
-        steps: from sets of the level before: number there, number here, cost here.
+        left: True for the documents that are not in each set.
+        cost: Fewest judgments that are contradicted if the set is at the top, without
+            those among the other documents.
+        steps: Steps from sets that are smaller by one: number of the smaller set,
+            number of the larger set, and cost.
     """
 
     left: Bool[np.ndarray, "sets n"]
@@ -265,10 +275,24 @@ class _SetsOfSize:
 
 
 class _OrderSearch:
+    """The search for all orders that contradict the fewest judgments.
+
+    Attributes:
+        net: Net wins.
+        kinds: The first document of the kind of each document.
+        waits: `waits[v, u]` is True if u has to be before v, as both are of one kind.
+        on: `on[v, c]` is 1 if document v is on cycle c.
+        length: Number of documents on each cycle.
+        weights: Weight of each cycle.
+        least: Lower bound of the judgments that an order contradicts.
+        room: Number of sets that may still be searched.
+        end: Time at which the search is given up.
+    """
+
     def __init__(self, net: np.ndarray, cycles: Cycles, states: int, seconds: float):
         self.net = net.astype(np.float64)
         self.kinds = _kinds(net)
-        # Of a kind, each but the first waits for the one before it.
+        # Documents of a kind are taken in ascending order.
         self.waits = np.zeros(net.shape, bool)
         for kind in np.unique(self.kinds):
             same = np.flatnonzero(self.kinds == kind)
@@ -280,18 +304,18 @@ class _OrderSearch:
         self.end = time.monotonic() + seconds if seconds else np.inf
 
     def levels(self) -> list[_SetsOfSize] | None:
-        """Search with the least cost that may suffice, then with the next.
+        """Search with the lowest limit, and raise the limit until an order is found.
 
         Returns:
-            None at the limit of sets, or of time.
+            Sets by size; None if there are too many sets, or the time is over.
         """
-        most, none = self.least, np.zeros(0, np.int64)
-        every = np.ones((1, len(self.net)), bool)
+        limit, none = self.least, np.zeros(0, np.int64)
+        all_left = np.ones((1, len(self.net)), bool)
         while True:
             least_over = np.inf
-            levels = [_SetsOfSize(every, np.zeros(1), (none, none, np.zeros(0)))]
+            levels = [_SetsOfSize(all_left, np.zeros(1), (none, none, np.zeros(0)))]
             for _ in self.net:
-                level, over = self._next(levels[-1], most)
+                level, over = self._next(levels[-1], limit)
                 least_over = min(least_over, over)
                 if level is None:
                     break
@@ -301,19 +325,19 @@ class _OrderSearch:
                     return None
             else:
                 return levels
-            most = max(most + 1, np.ceil(least_over - NEAR))
+            limit = max(limit + 1, np.ceil(least_over - NEAR))
 
     def _next(
-        self, level: _SetsOfSize, most: float
+        self, level: _SetsOfSize, limit: float
     ) -> tuple[_SetsOfSize | None, float]:
-        """Add a document to each set; also give the least cost that was too much."""
+        """Add a document to each set; also return the lowest bound that is too high."""
         left = level.left.astype(np.float64)
-        cost = level.cost[:, None] + left @ self.net  # what is left and preferred
-        whole = (left @ self.on == self.length) * self.weights
-        bound = cost + whole.sum(1, keepdims=True) - whole @ self.on.T
-        open_ = level.left & (left @ self.waits.T == 0)
-        fits = open_ & (bound <= most + NEAR)
-        over = bound[open_ & ~fits].min(initial=np.inf)
+        cost = level.cost[:, None] + left @ self.net  # left, but preferred
+        inside = (left @ self.on == self.length) * self.weights
+        bound = cost + inside.sum(1, keepdims=True) - inside @ self.on.T
+        is_next = level.left & (left @ self.waits.T == 0)
+        fits = is_next & (bound <= limit + NEAR)
+        over = bound[is_next & ~fits].min(initial=np.inf)
         source, added = np.nonzero(fits)
         if not len(source):
             return None, over
@@ -329,7 +353,7 @@ class _OrderSearch:
 
 
 def _kinds(net: np.ndarray) -> np.ndarray:
-    """Return the first document with the same judgments against the same others."""
+    """Return, for each document, the first with the same judgments against others."""
     both = np.hstack([net, net.T])
     _, first, kind = np.unique(both, axis=0, return_index=True, return_inverse=True)
     return first[kind.reshape(-1)]
@@ -345,7 +369,7 @@ def _on_optimal_ways(levels: list[_SetsOfSize]) -> tuple[np.ndarray, np.ndarray]
         wanted = np.zeros(len(before.left), bool)
         wanted[source[optimal]] = True
     sets, steps, first = [~levels[0].left], [np.zeros((0, 2), np.int64)], 0
-    number = np.zeros(1, np.int64)  # of the kept sets of the level before
+    number = np.zeros(1, np.int64)  # numbers of sets among those kept of their size
     for level, (source, target) in zip(levels[1:], kept[::-1], strict=True):
         reached = np.unique(target)
         start = first + len(sets[-1])
@@ -359,30 +383,29 @@ def _on_optimal_ways(levels: list[_SetsOfSize]) -> tuple[np.ndarray, np.ndarray]
 
 
 FOLDER = "PGCJAX_CACHE_DIR"
-"""The variable that names the folder; nothing is kept without it, or if it is empty."""
+"""Environment variable that names the folder; without it, or empty, none is kept."""
 
-_JOB = {"holds": "optimal orders", "format": 1}  # another search counts on
+_JOB = {"holds": "optimal orders", "format": 1}  # raise if the search changes
 
 
 def kept_orders(
     counts: Int64[np.ndarray, "n n"], *, states: int, seconds: float
 ) -> OptimalOrders | None:
-    """Find optimal orders as `optimal_orders` does, once for all processes.
+    """Find optimal orders as `optimal_orders` does, and keep them for all processes.
 
-    A damaged file is found by its checksum and made anew. Where nothing can be kept,
-    the orders are searched for each time; so they are within a limit of seconds, for
-    what is found then depends on the machine.
+    A checksum finds damaged files, which are replaced. Nothing is kept without a
+    folder, or with a time limit, because the result then depends on the machine.
     """
-    place = os.environ.get(FOLDER)
-    # Only this user may write there: it decides what scores are.
-    private = private_folder(os.path.join(place, "optimal-orders")) if place else None
+    parent = os.environ.get(FOLDER)
+    # Scores depend on the files, so only this user may write in the folder.
+    private = private_folder(os.path.join(parent, "optimal-orders")) if parent else None
     folder = _opened(private) if private and not seconds else None
     if folder is None:
         return optimal_orders(counts, states=states, seconds=seconds)
-    # How far the limit goes depends on SciPy's solver of linear programmes.
+    # SciPy finds the weights of cycles, on which the number of searched sets depends.
     job = f"{scipy.__version__} {counts.shape} {counts.dtype} {states} "
     digest = sha256(job.encode() + counts.tobytes()).hexdigest()
-    # Pieces of finished work are named by two numbers.
+    # A checkpoint names its pieces by two numbers.
     name = f"{int(digest[:16], 16)}-{int(digest[16:32], 16)}"
     arrays = folder.load(name)
     if arrays is None:
@@ -398,7 +421,7 @@ def kept_orders(
 
 
 def _arrays(orders: OptimalOrders | None) -> dict[str, np.ndarray]:
-    """Lay orders out; nothing where there are too many."""
+    """Convert orders to arrays to keep; none if the search was given up."""
     if orders is None:
         return {}
     arrays = {name: np.asarray(value) for name, value in vars(orders).items()}
@@ -407,6 +430,7 @@ def _arrays(orders: OptimalOrders | None) -> dict[str, np.ndarray]:
 
 @cache
 def _opened(folder: Path) -> Checkpoint | None:
+    """Open the folder of kept orders; None if that fails."""
     try:
         return Checkpoint(folder, _JOB)
     except (DataError, OSError):

@@ -17,11 +17,11 @@ from pgcjax.judging.pairs import UNORDERED, by_pair
 from pgcjax.judging.votes import read_judgments
 
 POOLED = 10.0
-"""Prior votes of the average judge, added to those of each judge: they keep estimates
-from few votes near the average."""
+"""Prior votes that are added to those of each judge, with the answers of the average
+judge. They keep estimates from few votes near the average."""
 
-_STEPS, _NEAR = 1000, 1e-6  # limits of the expectation-maximisation
-_LEAST = 0.01  # votes added to each answer, so that none is impossible
+_STEPS, _NEAR = 1000, 1e-6  # most steps of a method, and length of the last
+_LEAST = 0.01  # votes added for each answer, so that none is impossible
 _FIRST, _TIE, _SECOND = 0, 1, 2
 _PAIR = ["query_id", "doc_id", "other_doc_id"]
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(15)
@@ -40,8 +40,8 @@ class Panel(Result):
             strengths in the judge's log-odds.
         judgments: A row for each pair: query_id, doc_id, other_doc_id, preference and
             probability that doc_id is better; a tie counts half.
-        weighted: Votes of the judges with the column weight, for `evaluate`; votes of
-            weight 0 are left out.
+        weighted: Votes, with the weight of their judge in a column weight, for
+            `evaluate`; votes of weight 0 are left out.
     """
 
     judgments: pd.DataFrame
@@ -49,7 +49,16 @@ class Panel(Result):
 
 
 class _PanelVotes(NamedTuple):
-    """Votes by pair; the options are the first document, a tie, the second document."""
+    """Votes by pair.
+
+    Attributes:
+        pair: Number of the pair of each vote.
+        judge: Number of the judge.
+        option: 0 for the pair's first document, 1 for a tie, 2 for the second.
+        weight: Weight of each vote.
+        pairs: Number of pairs.
+        judges: Number of judges.
+    """
 
     pair: Int[np.ndarray, " votes"]
     judge: Int[np.ndarray, " votes"]
@@ -69,10 +78,10 @@ def panel(
 
     Args:
         preferences: Judgments, as in `read_preferences`, with a column judge.
-        method: `dawid-skene`: each pair has a true answer, and each judge has chances
-            of each answer given the true one, whichever document is first; chances of
-            the average judge count as 10 votes of each. `bt-sigma`: documents have
-            strengths, which each judge multiplies by a discrimination.
+        method: `dawid-skene`: each pair has a true answer, and each judge has
+            probabilities of answers, given the true one, whichever document is first;
+            10 prior votes of each judge are those of the average one. `bt-sigma`:
+            documents have strengths, which each judge multiplies by a discrimination.
         judges: Judges to count; None counts all.
 
     Source: Dawid and Skene 1979, by expectation-maximisation; Qian et al. 2026
@@ -91,22 +100,23 @@ def panel(
         truth, chances = _dawid_skene(votes)
         probability = truth[:, _FIRST] + truth[:, _TIE] / 2
         right, wrong = chances[:, _FIRST, _FIRST], chances[:, _FIRST, _SECOND]
-        right = right / (right + wrong)
+        reliability = right / (right + wrong)
     else:
         probability, discrimination = _bt_sigma(votes, pairs)
-        # For two random documents: their strengths differ with variance 2.
+        # The difference of two random strengths has the variance 2.
         gaps = np.abs(ndtri((np.arange(200) + 0.5) / 200)) * np.sqrt(2)
-        right = expit(discrimination[:, None] * gaps).mean(axis=1)
-    right = np.clip(right, 0, 1 - 1e-6)
-    value = np.maximum(np.log(right / (1 - right)), 0.0)
+        reliability = expit(discrimination[:, None] * gaps).mean(axis=1)
+    reliability = np.clip(reliability, 0, 1 - 1e-6)
+    weight = np.maximum(np.log(reliability / (1 - reliability)), 0.0)
     count = np.bincount(votes.judge, votes.weight, votes.judges)
-    value = value / max((count @ value) / count.sum(), 1e-12)
+    weight = weight / max((count @ weight) / count.sum(), 1e-12)
     sides = np.sign(np.round(probability - 0.5, 9))
     judgments = pairs.assign(preference=sides, probability=probability)
-    rows = {"judge": names, "votes": count, "reliability": right, "weight": value}
+    rows = {"judge": names, "votes": count, "reliability": reliability}
+    rows["weight"] = weight
     if discrimination is not None:
         rows["discrimination"] = discrimination
-    weighted = table.assign(weight=np.round(votes.weight * value[votes.judge], 6))
+    weighted = table.assign(weight=np.round(votes.weight * weight[votes.judge], 6))
     note = f"{counted(len(names), 'judge')}, {count.sum():g} votes on "
     return Panel(
         pd.DataFrame(rows).sort_values("weight", ascending=False, ignore_index=True),
@@ -134,10 +144,13 @@ def _answers(table: pd.DataFrame) -> tuple[_PanelVotes, list[str], pd.DataFrame]
 def _dawid_skene(
     votes: _PanelVotes,
 ) -> tuple[Float64[np.ndarray, "pairs 3"], Float64[np.ndarray, "judges 3 3"]]:
-    """Estimate true answers of pairs, and each judge's chance of each answer by truth.
+    """Estimate the true answers of pairs, and each judge's answers given the true one.
 
-    The order of the documents of a pair means nothing: chances are the same after the
-    two are exchanged.
+    Exchanging the documents of a pair has no effect on the estimates.
+
+    Returns:
+        Probability of each true answer; and each judge's probabilities of answers
+        (columns), given the true one (rows).
     """
     cell, given = votes.pair * 3 + votes.option, votes.judge * 3 + votes.option
     counts = np.bincount(cell, votes.weight, votes.pairs * 3).reshape(-1, 3)
@@ -154,9 +167,9 @@ def _dawid_skene(
         prior = truth.mean(axis=0) + truth.mean(axis=0)[::-1] + _LEAST
         logs = votes.weight[:, None] * np.log(chances)[votes.judge, :, votes.option]
         sums = [np.bincount(votes.pair, column, votes.pairs) for column in logs.T]
-        likely = softmax(np.log(prior) + np.stack(sums, axis=1), axis=1)
-        moved, truth = float(np.abs(likely - truth).max(initial=0)), likely
-        if moved < _NEAR:
+        updated = softmax(np.log(prior) + np.stack(sums, axis=1), axis=1)
+        change, truth = float(np.abs(updated - truth).max(initial=0)), updated
+        if change < _NEAR:
             break
     return truth, chances
 
@@ -169,8 +182,8 @@ def _bt_sigma(
     Judge j prefers a with probability expit(d_j (s_a - s_b)); a tie is half a vote.
     Strengths s of a query are standard normal, and integrated out: a joint maximum
     would overfit them, and d would diverge. log d is normal with variance 1 around its
-    mean. Each step moves the normal distribution that is closest to the posterior of
-    strengths by Newton's method, and then log d given its expectations.
+    mean. Each step improves the normal approximation of the posterior of strengths by
+    Newton's method, and then log d, given expectations by this approximation.
     """
     query, a, b = _places(pairs)
     s = np.zeros((query.max() + 1, max(a.max(), b.max()) + 1))
@@ -184,9 +197,9 @@ def _bt_sigma(
             for each in (d * (won - p), d**2 * p * (1 - p))
         )
         slope, precision = -s, np.zeros((*s.shape, s.shape[1]))
-        for one, other, sign in ((a, b, 1), (b, a, -1)):
-            np.add.at(slope, (query, one), sign * pull)
-            np.add.at(precision, (query, one, other), -curve)
+        for side, opposite, sign in ((a, b, 1), (b, a, -1)):
+            np.add.at(slope, (query, side), sign * pull)
+            np.add.at(precision, (query, side, opposite), -curve)
         precision += np.eye(s.shape[1]) * (1 - precision.sum(axis=2))[:, :, None]
         covariance = np.linalg.inv(precision)
         moved = np.clip((covariance @ slope[:, :, None])[:, :, 0], -1, 1)
@@ -196,12 +209,12 @@ def _bt_sigma(
         error = np.sqrt(variance - 2 * covariance[query, a, b])
         z = d[:, None] * (gap[:, None] + error[:, None] * _NODES)[votes.pair]
         p = expit(z)
-        up, information = (
+        log_d_slope, information = (
             np.bincount(votes.judge, votes.weight * (each @ _SHARES), votes.judges)
             for each in ((won[:, None] - p) * z, p * (1 - p) * z**2)
         )
-        change = (up - log_d + log_d.mean()) / (information + 1)
-        # Half steps end oscillations between two points.
+        change = (log_d_slope - log_d + log_d.mean()) / (information + 1)
+        # Half steps stop oscillations between two points.
         log_d = log_d + np.clip(change, -0.5, 0.5) / (1 if step < 50 else 2)
         if max(np.abs(change).max(), np.abs(moved).max()) < _NEAR:
             break

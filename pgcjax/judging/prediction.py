@@ -20,11 +20,11 @@ from pgcjax.later import pd
 METHODS = ("logistic", "isolation", "majority")
 FOLDS = 10
 _GRADES = ["previous_relevance", "relevance", "conditional"]
-MOST = 100  # distinct grades; numbers with more are not labels
+MOST = 100  # most distinct grades; numbers with more are not labels
 Grades = Float64[np.ndarray, " pairs"]
 Predict = Callable[[Grades, Grades], Float64[np.ndarray, "pairs classes"]]
-"""Returns the probability of each class from the grades of the previous document and of
-the document itself."""
+"""Returns the probability of each class, given the grades of previous documents and of
+the documents themselves."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +35,12 @@ class ContextPrediction(Result):
 
     Attributes:
         context: Conditional grades that were given.
-        predictions: A row for each two grades in isolation: previous_relevance,
-            relevance, predicted, and the probability of each grade (`p_0`, …); learnt
-            from all of `context`.
+        predictions: A row for each combination of two grades in isolation:
+            previous_relevance, relevance, predicted, and the probability of each grade
+            (`p_0`, …). All of `context` is training data.
         accuracy: A row for each method: method, accuracy, correct, pairs. `logistic`
-            is held out; `isolation` predicts the grade in isolation; `majority` the
-            most frequent conditional grade of the other folds.
+            predicts each fold from the others; `isolation` predicts the grade in
+            isolation; `majority` the most frequent conditional grade of other folds.
         table: `predictions`.
     """
 
@@ -105,7 +105,7 @@ def predict_context(
 
 
 def conditional_grades(qrels: pd.DataFrame, context: pd.DataFrame) -> pd.DataFrame:
-    """List the conditional grades of documents that both have a grade in isolation.
+    """List the conditional grades for which both documents have a grade in isolation.
 
     Returns:
         A row for each: query_id, previous_relevance, relevance (grades of the two
@@ -142,8 +142,9 @@ def predicted_grades(
         C: Inverse strength of the L2 penalty, as in scikit-learn.
 
     Returns:
-        A row for each two grades in the qrels, ascending: previous_relevance,
-        relevance, predicted, and the probability of each grade (`p_0`, `p_1`, …).
+        A row for each combination of two grades in the qrels, ascending:
+        previous_relevance, relevance, predicted, and the probability of each grade
+        (`p_0`, `p_1`, …).
 
     Raises:
         DataError: there are no pairs to learn from, or grades are not labels.
@@ -205,7 +206,7 @@ def learn(
             return np.stack(grades, axis=1)
         return np.hstack([x[:, None] == levels for x in grades]).astype(float)
 
-    # Classes by number: scikit-learn takes decimal grades for a regression target.
+    # Classes are numbered, because scikit-learn takes decimals for regression targets.
     classes, number = np.unique(given, return_inverse=True)
     model = fit_logistic(encoded(before, relevance), number, C=C, weight=weight)
     return classes, lambda *grades: model.predict_proba(encoded(*grades))
@@ -214,10 +215,10 @@ def learn(
 def deal(
     pairs: pd.DataFrame, groups: str = "query", folds: int = FOLDS, seed: int = 0
 ) -> Int64[np.ndarray, " rows"]:
-    """Deal rows of `conditional_grades` at random into folds of a cross-validation.
+    """Assign rows of `conditional_grades` at random to folds of a cross-validation.
 
-    A fold holds whole groups: a `query`, or only a `pair`. There are fewer folds than
-    requested if there are fewer groups; their sizes differ by one group at most.
+    A fold has whole groups: all rows of a `query`, or a `pair`, which is a single row.
+    There are at most as many folds as groups; their sizes differ by one group at most.
 
     Returns:
         The fold of each row, from 0.
@@ -252,7 +253,13 @@ def held_out(
     features: str = "grades",
     C: float = 1.0,
 ) -> pd.DataFrame:
-    """Predict the conditional grade of each pair from the other folds, as in `deal`.
+    """Predict the conditional grade of each pair from the folds without it.
+
+    Args:
+        pairs: Rows of `conditional_grades`.
+        fold: Fold of each row, as from `deal`.
+        features: As in `predicted_grades`.
+        C: As in `predicted_grades`.
 
     Returns:
         A row for each row of `conditional_grades`, a column for each of `METHODS`:
@@ -281,11 +288,11 @@ def accuracy_note(qrels: pd.DataFrame, context: pd.DataFrame) -> str:
         )
     guess = held_out(pairs, deal(pairs))
     shares = [float((guess[m] == pairs["conditional"]).mean()) for m in METHODS]
-    right, same, most = (f"{100 * share:.1f} %" for share in shares)
+    right, isolation, majority = (f"{100 * share:.1f} %" for share in shares)
     return (
         f"{subject}; cross-validated by query on {len(pairs)} given grades, "
-        f"{right} are predicted correctly; {same} equal the grade in isolation, {most} "
-        "the most frequent one"
+        f"{right} are predicted correctly; {isolation} equal the grade in isolation, "
+        f"{majority} the most frequent one"
     )
 
 
@@ -300,9 +307,10 @@ def fit_logistic(
 
     Args:
         features: Features of the examples to learn from.
-        classes: Classes of the examples; if all are equal, this class is predicted.
+        classes: Classes of the examples. If all are equal, their class is always
+            predicted.
         C: Inverse strength of the penalty, as in scikit-learn.
-        weight: Number of equal examples that each stands for; 1 if None.
+        weight: Number of equal examples that each example stands for; None means 1.
 
     Returns:
         The classifier of scikit-learn. Without scikit-learn, raises a UsageError.

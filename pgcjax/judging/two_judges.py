@@ -24,7 +24,7 @@ from pgcjax.judging.votes import read_judgments
 from pgcjax.later import stats
 
 _COLUMNS = ["statistic", "a", "b", "estimate", "low", "high", "p", "count", "verdict"]
-_BLOCKS = 50  # blocks of clusters; each is left out in turn
+_BLOCKS = 50  # most blocks of clusters, which are left out in turn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,13 +65,13 @@ def compare(
 ) -> JudgeComparison:
     """Compare two judges, or two versions of a judge, on the pairs that both judged.
 
-    Several votes of a side on a pair count as their majority, or else as a tie.
+    Several votes of a side on a pair count as their majority, or as a tie without one.
 
     Args:
         a: Votes of one judge or panel, as in `read_preferences`.
         b: Votes of the other; None takes both from `a`, by name.
-        judges: The judge of `a`, and the judge of `b`; by default all votes of each
-            are one judge's, and without `b` the two that `a` names.
+        judges: The judge of `a`, and the judge of `b`. By default, all votes of a side
+            count; without `b`, the two judges that `a` names are compared.
         names: Names to print; by default those of `judges`, or A and B.
         before: Earlier votes of the first judge on the same pairs, to test whether its
             agreement with the second has changed (drift).
@@ -95,7 +95,7 @@ def compare(
         earlier = read_preferences(before)
         named = "judge" in earlier and bool(earlier["judge"].notna().any())
         tables.append(_compared(earlier, who[0] if named else None))
-    both, shared = _shared(tables, called)
+    decided, shared = _shared(tables, called)
     cluster = _clusters(shared.index.to_frame(index=False))
     documents, taus, tau = _orders(shared)
     queries = _by_query(shared, taus)
@@ -106,7 +106,7 @@ def compare(
     return JudgeComparison(
         pd.DataFrame(rows, columns=_COLUMNS),
         {"judges": [*(judges or [])], "names": [*called]},
-        tuple(_notes(both, queries, called)),
+        tuple(_notes(decided, queries, called)),
         judges=called,
         answers=_answers(shared),
         pairs=_opposite(shared, queries),
@@ -141,10 +141,10 @@ def _compared(votes: Any, judge: str | None) -> pd.DataFrame:
 def _shared(
     tables: list[pd.DataFrame], names: tuple[str, ...]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return decisions on all pairs, a column for each table, and on shared pairs."""
-    decided = {side: _decided(table) for side, table in enumerate(tables)}
-    both = pd.concat(decided, axis=1, join="outer")
-    shared = both[both[[0, 1]].notna().all(axis=1)]
+    """Return decisions on all pairs, a column for each table; and on shared pairs."""
+    columns = {side: _decided(table) for side, table in enumerate(tables)}
+    decided = pd.concat(columns, axis=1, join="outer")
+    shared = decided[decided[[0, 1]].notna().all(axis=1)]
     if shared.empty:
         raise DataError(
             f"{names[0]} and {names[1]} have no judged pair in common",
@@ -152,7 +152,7 @@ def _shared(
             mend="Compare judges of the same pairs; query and document ids have to be "
             "the same in both files.",
         )
-    return both, shared
+    return decided, shared
 
 
 def _decided(table: pd.DataFrame) -> pd.Series:
@@ -168,9 +168,10 @@ def _clusters(pairs: pd.DataFrame, among: pd.DataFrame | None = None) -> Any:
         among: All pairs, with the same columns, which define the numbers.
     """
     among = pairs if among is None else among
-    by = UNORDERED[:1] if among["query_id"].nunique() >= FEWEST_QUERIES else UNORDERED
-    every = pd.MultiIndex.from_frame(among[by].drop_duplicates())
-    return every.get_indexer(pd.MultiIndex.from_frame(pairs[by]))
+    many = among["query_id"].nunique() >= FEWEST_QUERIES
+    keys = UNORDERED[:1] if many else UNORDERED
+    clusters = pd.MultiIndex.from_frame(among[keys].drop_duplicates())
+    return clusters.get_indexer(pd.MultiIndex.from_frame(pairs[keys]))
 
 
 def _agreement(
@@ -182,20 +183,23 @@ def _agreement(
     hits = np.bincount(cluster, a == b)
     cell = 9 * cluster + 3 * PLACE[a] + PLACE[b]
     tables = np.bincount(cell, minlength=9 * len(n)).reshape(-1, 3, 3)
-    found = f"{int(hits.sum())} of {counted(len(a), 'pair')} alike"
-    share = share_of("agreement", hits, n, lambda *_: found, "shared pairs")
+    verdict = f"{int(hits.sum())} of {counted(len(a), 'pair')} alike"
+    share = share_of("agreement", hits, n, lambda *_: verdict, "shared pairs")
     kappa = agreement(names[1], tables.sum(axis=0), tables)
     return [_row(share), _row(kappa._replace(probe="kappa"))]
 
 
 def _row(finding: Finding, a: float = nan, b: float = nan, p: float = nan) -> tuple:
-    """Lay out a finding, and its value for each judge."""
+    """Make a row of the table from a finding, its value for each judge, and p."""
     probe, _, *interval, size, verdict = finding
     return (probe, a, b, *interval, p, size, verdict)
 
 
 def _orders(shared: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series, tuple]:
-    """Order documents by each judge; those of many queries are systems: one order.
+    """Order the documents of each query by the votes of each judge.
+
+    Documents are systems if they are in two queries or more, on average. Systems get
+    one order over all queries.
 
     Returns:
         Documents as in `JudgeComparison`, tau of each query, and the row of tau.
@@ -204,10 +208,10 @@ def _orders(shared: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series, tuple]:
     ends = pd.concat(
         [pairs[["query_id", c]].set_axis([0, 1], axis=1) for c in UNORDERED[1:]]
     )
-    one = pairs["query_id"].nunique() == 1
-    one = one or len(ends.drop_duplicates()) >= 2 * ends[1].nunique()
+    one_order = pairs["query_id"].nunique() == 1
+    one_order |= len(ends.drop_duplicates()) >= 2 * ends[1].nunique()
     votes = pairs.set_axis(["query_id", "doc_id", "other_doc_id"], axis=1)
-    votes = votes.assign(query_id="all") if one else votes
+    votes = votes.assign(query_id="all") if one_order else votes
     keys = ["query_id", "doc_id"]
     fits = [
         strengths(votes.assign(preference=shared[side].to_numpy())).set_index(keys)
@@ -228,11 +232,11 @@ def _orders(shared: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series, tuple]:
     documents = table.reset_index().loc[order.index].reset_index(drop=True)
     values = taus.dropna().to_numpy()
     if not len(values):
-        none = not_asked("tau", 0, "a judge prefers no document of any query")
-        return documents, taus, _row(none)
-    if one:
-        of = Finding("tau", "", float(values[0]), nan, nan, len(table), "")
-        return documents.drop(columns="query_id"), taus[:0], _row(of)
+        finding = not_asked("tau", 0, "a judge prefers no document of any query")
+        return documents, taus, _row(finding)
+    if one_order:
+        finding = Finding("tau", "", float(values[0]), nan, nan, len(table), "")
+        return documents.drop(columns="query_id"), taus[:0], _row(finding)
     mean, error, half = float(values.mean()), stats.sem(values), nan
     if len(values) >= FEWEST_QUERIES:
         half = float(stats.t.isf(0.025, len(values) - 1) * error)
@@ -248,6 +252,7 @@ class _Side(NamedTuple):
     double: pd.DataFrame
 
     def without(self, block: int) -> "_Side":
+        """Leave out a block of clusters, numbered in a column `block`."""
         return _Side(*(t[t["block"] != block] for t in self))
 
 
@@ -259,8 +264,8 @@ def _ties(side: _Side) -> Finding:
 
 def _flips(side: _Side) -> Finding:
     flipped = (side.double["kind"] == FLIPPED).to_numpy(float)
-    of = "pairs judged in both orders"
-    return share_of("flips", flipped, np.ones(len(flipped)), lambda *_: "", of)
+    noun = "pairs judged in both orders"
+    return share_of("flips", flipped, np.ones(len(flipped)), lambda *_: "", noun)
 
 
 _DIFFERENCES: dict[str, tuple[Callable[[_Side], Finding], bool, str]] = {
@@ -269,84 +274,96 @@ _DIFFERENCES: dict[str, tuple[Callable[[_Side], Finding], bool, str]] = {
     "first": (lambda side: first_odds(side.votes), True, "prefers the first"),
     "longer": (lambda side: length_odds(side.votes), True, "prefers longer ones"),
 }
-"""Statistics of a judge: the function, whether it returns odds, and its meaning."""
+"""Statistics of a judge: the function, whether it returns odds, and the habit."""
 
 
 def _differences(
     sides: list[_Side], names: tuple[str, ...], progress: Progress | None
 ) -> list[tuple]:
-    """Test differences between judges; the difference of odds is their ratio.
+    """Test differences between judges; odds are compared by their ratio.
 
-    Blocks of queries are left out in turn, for all statistics at once.
+    Each block of clusters is left out in turn, for all statistics at once (jackknife).
     """
-    among = pd.concat([side.votes[UNORDERED] for side in sides])
+    pairs = pd.concat([side.votes[UNORDERED] for side in sides])
     sides = [
-        _Side(*(t.assign(block=_clusters(t[UNORDERED], among) % _BLOCKS) for t in side))
+        _Side(*(t.assign(block=_clusters(t[UNORDERED], pairs) % _BLOCKS) for t in side))
         for side in sides
     ]
-    statistics = {
-        k: [of(side) for side in sides] for k, (of, *_) in _DIFFERENCES.items()
+    findings = {
+        name: [statistic(side) for side in sides]
+        for name, (statistic, *_) in _DIFFERENCES.items()
     }
-    asked = [
-        k for k, f in statistics.items() if not np.isnan([x.estimate for x in f]).any()
+    estimated = [
+        name
+        for name, of_judges in findings.items()
+        if not np.isnan([finding.estimate for finding in of_judges]).any()
     ]
     blocks = sorted({*sides[0].votes["block"], *sides[1].votes["block"]})
-    left: dict[str, list[float]] = {name: [] for name in asked}
-    for done, block in enumerate(blocks if asked else [], 1):
+    left_out: dict[str, list[float]] = {name: [] for name in estimated}
+    for done, block in enumerate(blocks if estimated else [], 1):
         rest = [side.without(block) for side in sides]
-        for name in asked:
-            of = _DIFFERENCES[name][0]
-            left[name].append(_contrast(name, [of(side) for side in rest]))
+        for name in estimated:
+            statistic = _DIFFERENCES[name][0]
+            left_out[name].append(_contrast(name, [statistic(side) for side in rest]))
         if progress:
             progress("comparing judges", done, len(blocks))
     return [
-        _difference(name, statistics[name], left.get(name), names)
-        for name in statistics
+        _difference(name, of_judges, left_out.get(name), names)
+        for name, of_judges in findings.items()
     ]
 
 
-def _contrast(name: str, found: list[Finding]) -> float:
-    """Return the difference of a statistic of two judges; of odds, in logarithms."""
-    a, b = (finding.estimate for finding in found)
+def _contrast(name: str, findings: list[Finding]) -> float:
+    """Return the difference of both judges' statistics, or of the logs of odds."""
+    a, b = (finding.estimate for finding in findings)
     if not _DIFFERENCES[name][1]:
         return a - b
     return log(a) - log(b) if a > 0 and b > 0 else nan
 
 
 def _difference(
-    name: str, found: list[Finding], left: list[float] | None, names: tuple[str, ...]
+    name: str,
+    findings: list[Finding],
+    left_out: list[float] | None,
+    names: tuple[str, ...],
 ) -> tuple:
     """Test whether a statistic differs between judges.
 
     Args:
         name: Name of the statistic.
-        found: Finding of each judge.
-        left: The difference with each block left out; None if a judge has no value.
+        findings: Finding of each judge.
+        left_out: Contrast without each of the blocks; None if a judge has no value.
         names: Names of the judges.
     """
-    _, odds, words = _DIFFERENCES[name]
-    a, b = (finding.estimate for finding in found)
-    size = min(finding.size for finding in found)
-    for who, finding in zip(names, found, strict=True):
+    _, odds, habit = _DIFFERENCES[name]
+    a, b = (finding.estimate for finding in findings)
+    size = min(finding.size for finding in findings)
+    for judge, finding in zip(names, findings, strict=True):
         if np.isnan(finding.estimate):
             why = finding.verdict.removeprefix("not asked: ")
-            return _row(not_asked(name, size, f"{who}: {why}"), a, b)
-    whole = _contrast(name, found)
-    if not left or len(left) < 2 or not np.isfinite([whole, *left]).all():
+            return _row(not_asked(name, size, f"{judge}: {why}"), a, b)
+    contrast = _contrast(name, findings)
+    if (
+        not left_out
+        or len(left_out) < 2
+        or not np.isfinite([contrast, *left_out]).all()
+    ):
         few = "too few votes for an interval of the difference"
         return _row(not_asked(name, size, few), a, b)
-    n = len(left)
-    error = sqrt((n - 1) * float(np.var(left)))
-    low, high, p = _by_t(whole, error, n)
-    ends = [exp(x) for x in (whole, low, high)] if odds else [whole, low, high]
-    more = f"{names[0]} {words} {'more' if low > 0 else 'less'}"
-    verdict = more if low > 0 or high < 0 else "no difference seen"
-    low, high = ends[1:]
-    return _row(Finding(name, "", ends[0], low, high, size, verdict), a, b, p)
+    n = len(left_out)
+    error = sqrt((n - 1) * float(np.var(left_out)))
+    low, high, p = _by_t(contrast, error, n)
+    verdict = "no difference seen"
+    if low > 0 or high < 0:
+        verdict = f"{names[0]} {habit} {'more' if low > 0 else 'less'}"
+    interval = [contrast, low, high]
+    if odds:
+        interval = [exp(x) for x in interval]
+    return _row(Finding(name, "", *interval, size, verdict), a, b, p)
 
 
 def _by_t(estimate: float, error: float, n: int) -> tuple[float, float, float]:
-    """Return a 95 % interval, and p of 0, by Student's t for n clusters."""
+    """Return a 95 % interval, and p of the hypothesis 0, by Student's t: n clusters."""
     half = float(stats.t.isf(0.025, n - 1)) * error
     p = (
         2 * float(stats.t.sf(abs(estimate) / error, n - 1))
@@ -362,7 +379,7 @@ def _drift(shared: pd.DataFrame, cluster: Int[np.ndarray, " pairs"]) -> tuple:
     now, other, then = (shared[side].to_numpy()[judged] for side in (0, 1, 2))
     size = len(now)
     if size < FEWEST:
-        why = f"{size} pairs of before, of which {FEWEST} are needed"
+        why = f"{size} pairs with earlier votes, of which {FEWEST} are needed"
         return _row(not_asked("drift", size, why))
     alike, alike_then = now == other, then == other
     change = alike * 1.0 - alike_then
@@ -420,16 +437,17 @@ def _opposite(shared: pd.DataFrame, queries: pd.DataFrame) -> pd.DataFrame:
 
 
 def _notes(
-    both: pd.DataFrame, queries: pd.DataFrame, names: tuple[str, ...]
+    decided: pd.DataFrame, queries: pd.DataFrame, names: tuple[str, ...]
 ) -> list[str]:
-    """Write where the judges differ most, and which pairs are not compared."""
+    """Write notes on pairs that are decided in opposite ways, or by one judge alone."""
     worst, opposite = queries.iloc[0], int(queries["opposite"].sum())
     pairs, where = counted(int(queries["pairs"].sum()), "shared pair"), ""
     if opposite:
         where = f", most of query {worst['query_id']} ({worst['opposite']})"
-    decided = f"decide {opposite} of {pairs} in opposite ways{where}"
-    notes = [f"{names[0]} and {names[1]} {decided}"]
-    alone = both[both[[0, 1]].isna().any(axis=1) & both[[0, 1]].notna().any(axis=1)]
+    verdict = f"decide {opposite} of {pairs} in opposite ways{where}"
+    notes = [f"{names[0]} and {names[1]} {verdict}"]
+    judged = decided[[0, 1]].notna()
+    alone = decided[~judged.all(axis=1) & judged.any(axis=1)]
     for side, name in enumerate(names):
         if n := int(alone[side].notna().sum()):
             notes.append(f"left out: {counted(n, 'pair')} that {name} alone judged")

@@ -1,9 +1,9 @@
-"""Variants of the judgments, in which each vote has another count.
+"""Variants of the judgments, which differ in how often each vote counts.
 
-A variant is the judgments with other weights: `weights[variant, vote]`, and a name for
-each variant. Votes are resampled, left out, subsampled or added. Each function here
-that returns `Variants` is one of these treatments; `engine.variant_batch` scores runs
-by all variants.
+A variant is a copy of the judgments with other weights. It has a name, and the weights
+`weights[variant, vote]`. Votes are resampled, left out, subsampled or added. Each
+function here that returns `Variants` is one of these treatments;
+`engine.variant_batch` scores runs by all variants.
 
 Random numbers come from numpy's Philox by seed, kind, block of `BLOCK` variants and
 query, on the host: a variant does not depend on the number of variants, on other
@@ -31,7 +31,7 @@ from pgcjax.later import pd
 BLOCK = 128
 """Variants that are drawn together."""
 
-# Tests use other numbers.
+# Kinds of random numbers; `stats.resample` has others.
 _KINDS = {"judgments": 16, "judges": 17, "queries": 18, "subsample": 19, "orders": 20}
 _MOST = 10**9  # most judgments of a query that numpy draws from without replacement
 _SEVERAL = 2**14  # most judgments of a query that are drawn one by one
@@ -42,15 +42,16 @@ Counts = Int64[np.ndarray, "variants votes"]
 class QueryVotes:
     """Votes of each query, in an order that depends on their content alone.
 
-    A vote of weight w is w judgments; if w is a fraction, it is m judgments, m the
-    next whole number, each of which counts w / m. Ties and judgments that a document is
-    bad are votes, too. The probability of a vote is part of its content and unchanged.
+    A vote of weight w is w judgments. If w is a fraction, the vote is m judgments with
+    the next whole number m, and each counts w / m. Ties and judgments that a document
+    is bad are votes, too. The probability of a vote is part of its content, which no
+    variant changes.
 
     Attributes:
         table: Canonical preferences.
-        rows: Places in the table of the votes of each query, queries ascending.
+        rows: Rows of the table that are the votes of each query; queries ascend.
         weight: Weight of each row of the table.
-        judgments: Number of judgments of each row.
+        judgments: Number of judgments that each row stands for.
     """
 
     def __init__(self, preferences: pd.DataFrame):
@@ -58,7 +59,7 @@ class QueryVotes:
         self.table, self.weight = preferences, weights_of(preferences)
         self.judgments = np.ceil(self.weight).astype(np.int64)
         number, names = pd.factorize(preferences["query_id"], sort=True)
-        order = np.lexsort([*_meaning(preferences), number])
+        order = np.lexsort([*_sort_keys(preferences), number])
         ends = np.cumsum(np.bincount(number, minlength=len(names)))
         parts = np.split(order, ends[:-1]) if len(names) else []
         self.rows = dict(zip(map(str, names), parts, strict=True))
@@ -72,8 +73,8 @@ class QueryVotes:
     ) -> Float64[np.ndarray, "variants votes"]:
         """Weights of the votes of a query, given how often each counts.
 
-        Weights of whole numbers are the counts themselves. A vote that counts as often
-        as it has judgments keeps its weight exactly.
+        If all weights are whole numbers, these are the counts. A vote that counts as
+        often as it has judgments keeps its weight exactly.
         """
         weight, judgments = (x[self.rows[query]] for x in (self.weight, self.judgments))
         part = weight * counts / np.maximum(1, judgments)
@@ -101,7 +102,7 @@ class Variants(NamedTuple):
         names: Names of the variants.
         counts: `counts(query, part)` returns how often each vote of a query counts in
             the variants of `part`, a slice of at most `BLOCK` variants that begins at a
-            multiple of it. A query with fewer variants has fewer rows.
+            multiple of `BLOCK`. A query with fewer variants has fewer rows.
     """
 
     names: Sequence[Any]
@@ -229,7 +230,7 @@ class Owners(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """Name that covers all inputs of the counts except the judgments."""
+        """Hash of all inputs of the counts except the judgments."""
         text = "\n".join(self.names).encode()
         return sha256(text + b"\0" + self.of.tobytes()).hexdigest()[:16]
 
@@ -285,7 +286,7 @@ def both_answers(
         The votes with all added ones, and variants that add the vote for the first
         document of a pair, then for its second, for the first of the next pair, etc.
     """
-    first = len(preferences)
+    given = len(preferences)  # rows from here on are added votes
     columns = {
         "query_id": np.repeat(list(pairs), [2 * len(a) for a, _ in pairs.values()]),
         "doc_id": [d for pair in pairs.values() for d in np.ravel(pair, "F")],
@@ -293,15 +294,15 @@ def both_answers(
     }
     added = pd.DataFrame(columns).assign(preference=1.0)
     votes = QueryVotes(pd.concat([preferences, added], ignore_index=True))
-    begin = np.cumsum([first, *(2 * len(a) for a, _ in pairs.values())])
-    starts = dict(zip(pairs, begin.tolist(), strict=False))
-    ends = dict(zip(pairs, begin[1:].tolist(), strict=True))
+    bounds = np.cumsum([given, *(2 * len(a) for a, _ in pairs.values())])
+    starts = dict(zip(pairs, bounds.tolist(), strict=False))
+    ends = dict(zip(pairs, bounds[1:].tolist(), strict=True))
 
     def counts(query: str, part: slice) -> Counts:
-        rows, start = votes.rows[query], starts.get(query, first)
+        rows, start = votes.rows[query], starts.get(query, given)
         new = np.arange(start + part.start, start + part.stop)
-        new = new[new < ends.get(query, first)]
-        return ((rows < first) | (rows == new[:, None])) * votes.judgments[rows]
+        new = new[new < ends.get(query, given)]
+        return ((rows < given) | (rows == new[:, None])) * votes.judgments[rows]
 
     most = max((len(a) for a, _ in pairs.values()), default=0)
     return votes, Variants(range(2 * most), counts)
@@ -312,8 +313,8 @@ def turned(
 ) -> tuple[QueryVotes, Variants, dict[str, Int[np.ndarray, " turned"]]]:
     """Reverse one judgment of each query in turn.
 
-    Ties and bad documents do not change. If judgments say the same with equal weights
-    and probabilities, one of them is reversed, because each has the same effect.
+    Ties and judgments that a document is bad do not change. Only one of several equal
+    judgments is reversed, because each has the same effect.
 
     Args:
         preferences: Canonical preferences.
@@ -324,26 +325,29 @@ def turned(
     """
     table = preferences.reset_index(drop=True)
     weight = weights_of(table)
-    other = table.assign(
+    reversed_votes = table.assign(
         preference=-table["preference"], weight=weight / np.maximum(1, np.ceil(weight))
     )
     if "probability" in table:
-        other["probability"] = 1 - table["probability"]
-    both = [table.assign(weight=weight), other]
+        reversed_votes["probability"] = 1 - table["probability"]
+    both = [table.assign(weight=weight), reversed_votes]
     votes = QueryVotes(pd.concat(both, ignore_index=True))
-    rows = {query: np.array([x[0] for x in of]) for query, of in alike(table).items()}
+    rows = {query: np.array([x[0] for x in g]) for query, g in alike(table).items()}
 
     def counts(query: str, part: slice) -> Counts:
         of_query, turn = votes.rows[query], rows.get(query, np.zeros(0, np.int64))[part]
+        removed = of_query[None, :] == turn[:, None]
         added = of_query[None, :] == turn[:, None] + len(table)
-        stays = np.where(of_query < len(table), votes.judgments[of_query], 0)
-        return stays - (of_query[None, :] == turn[:, None]) + added
+        before = np.where(of_query < len(table), votes.judgments[of_query], 0)
+        return before - removed + added
 
     return votes, Variants(range(max(map(len, rows.values()), default=0)), counts), rows
 
 
 def alike(preferences: pd.DataFrame) -> dict[str, list[Int[np.ndarray, " rows"]]]:
-    """Group judgments of each query that say the same, whoever the judge is.
+    """Group equal judgments of each query, whoever the judge is.
+
+    Their documents, preference, probability and weight are equal.
 
     Args:
         preferences: Canonical preferences, numbered from 0.
@@ -352,23 +356,24 @@ def alike(preferences: pd.DataFrame) -> dict[str, list[Int[np.ndarray, " rows"]]
         Rows of each group, in the order of first rows; without ties and bad documents.
     """
     weight = weights_of(preferences)
-    says = np.array(_meaning(preferences))[[0, 1, 3, 4, 5]]  # without the judge
+    content = np.array(_sort_keys(preferences))[[0, 1, 3, 4, 5]]  # without the judge
     query = pd.factorize(preferences["query_id"])[0]
-    says = np.nan_to_num(np.column_stack([query, *says, weight]), nan=-1)
-    _, first, group = np.unique(says, axis=0, return_index=True, return_inverse=True)
+    content = np.nan_to_num(np.column_stack([query, *content, weight]), nan=-1)
+    _, first, group = np.unique(content, axis=0, return_index=True, return_inverse=True)
     prefers = (preferences["preference"] != 0) & preferences["other_doc_id"].notna()
     chosen = preferences[["query_id"]].assign(first=first[group.ravel()])
     chosen = chosen[prefers.to_numpy() & (weight > 0)]
     groups: dict[str, list[np.ndarray]] = {}
-    for (query_id, _), of in chosen.groupby(["query_id", "first"], sort=True):
-        groups.setdefault(str(query_id), []).append(of.index.to_numpy())
+    for (query_id, _), rows in chosen.groupby(["query_id", "first"], sort=True):
+        groups.setdefault(str(query_id), []).append(rows.index.to_numpy())
     return groups
 
 
 def generator(seed: int, kind: str, block: int, query: str = "") -> np.random.Generator:
-    """Make the random numbers of a block of variants, and of a query if one is named.
+    """Make the generator of random numbers for a block of variants.
 
-    A query's seed depends on its name, so its draws do not depend on other queries.
+    If a query is named, its seed depends on the name, so its draws do not depend on
+    other queries.
     """
     key = (_KINDS[kind], block, crc32(query.encode()), len(query))
     sequence = np.random.SeedSequence(seed, spawn_key=key)
@@ -387,8 +392,8 @@ def resample_judgments(
         replicate: Number of the replicate, from 0.
 
     Returns:
-        The canonical rows that were drawn; `weight` is how often, times the weight of
-        one of the row's judgments.
+        The canonical rows that were drawn. `weight` is the number of draws, times the
+        weight of one of the row's judgments.
 
     Raises:
         UsageError: an argument is wrong. DataError: a judgment is malformed, or names
@@ -414,8 +419,8 @@ def subsample_judgments(
         replicate: Number of the subsample, from 0.
 
     Returns:
-        The canonical rows that were drawn; `weight` is how often, times the weight of
-        one of the row's judgments.
+        The canonical rows that were drawn. `weight` is the number of draws, times the
+        weight of one of the row's judgments.
 
     Raises:
         UsageError: an argument is wrong. DataError: a judgment is malformed.
@@ -427,23 +432,23 @@ def subsample_judgments(
 
 
 def check_share(share: float) -> None:
-    """Refuse a number that is no share of the judgments."""
+    """Raise a UsageError unless the number is a share of the judgments."""
     if not (isinstance(share, Real) and 0 < share <= 1):
         raise UsageError(f"share={share!r}: expected a number above 0, and 1 at most")
 
 
 def _check_replicate(seed: int, replicate: int) -> None:
-    """Refuse seeds that numpy refuses, and negative numbers of replicates."""
+    """Raise a UsageError if a seed or a number of a replicate is negative."""
     for name, number in (("seed", seed), ("replicate", replicate)):
         if number < 0:
             raise UsageError(f"{name}={number}: expected a whole number from 0")
 
 
-def _meaning(preferences: pd.DataFrame) -> list[np.ndarray]:
-    """Columns that sort the votes of a query: first their content, then their judge.
+def _sort_keys(preferences: pd.DataFrame) -> list[np.ndarray]:
+    """Keys of `np.lexsort` that sort the votes of a query by content and judge.
 
-    With them, a draw depends neither on the order of lines, nor on which document of a
-    pair is given first.
+    Sorted votes make draws independent of the order of lines, and of which document of
+    a pair is given first.
     """
     rows = len(preferences)
     both = pd.concat([preferences["doc_id"], preferences["other_doc_id"]])
@@ -451,15 +456,15 @@ def _meaning(preferences: pd.DataFrame) -> list[np.ndarray]:
     sign = np.sign(preferences["preference"].to_numpy())
     low, high = np.minimum(doc, other), np.maximum(doc, other)
     judge = preferences.get("judge", pd.Series("", preferences.index))
-    who = pd.factorize(judge, sort=True)[0]
+    judge = pd.factorize(judge, sort=True)[0]
     turned = doc > other
     p = preferences.get("probability", pd.Series(np.nan, preferences.index))
     p = p.to_numpy(np.float64)
     likely = np.where(turned, 1 - p, p)
-    # Fractional weights sort, too: each then counts the same wherever its row is.
+    # Equal votes with different fractional weights need an order, too.
     weight = weights_of(preferences)
     part = np.where(weight % 1 == 0, 1.0, weight)
-    return [part, likely, who, np.where(turned, -sign, sign), high, low]
+    return [part, likely, judge, np.where(turned, -sign, sign), high, low]
 
 
 def judges_of(preferences: pd.DataFrame, treatment: str, else_: str) -> np.ndarray:

@@ -140,7 +140,7 @@ def test_place_is_seen_where_a_pair_is_compared_with_itself():
     ]
     sure = table(both, ["query_id", "doc_id", "other_doc_id", "preference", "first"])
     assert found(audit(sure)).loc["first", "verdict"] == (
-        "not asked: no answer goes with the place"
+        "not asked: no answer depends on the place"
     )
 
 
