@@ -7,10 +7,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from helpers.drawn import laid_out
 
 import pgcjax
 from pgcjax.cli import main
 from pgcjax.datasets.files import demo_folder
+from pgcjax.reporting import canvas
 
 ROOT = Path(pgcjax.__file__).parents[1]
 README = ROOT / "README.md"
@@ -25,6 +27,7 @@ def here(tmp_path, monkeypatch):
     """A folder with judgments.txt, qrels.txt and runs/, as in the README."""
     shutil.copytree(demo_folder(), tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(canvas, "rendered", laid_out)
     return tmp_path
 
 

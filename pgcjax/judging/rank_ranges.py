@@ -40,12 +40,17 @@ def told_apart(
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0))
     random = np.random.default_rng(seed)
+    sets = [np.flatnonzero(linked == one) for one in np.unique(linked)]
     largest = []
     for done in range(0, draws, _BLOCK):
         size = min(_BLOCK, draws - done)
         drawn = random.standard_normal((size, n)) @ root.T
         drawn /= np.sqrt(random.chisquare(freedom, (size, 1)) / freedom)
-        largest.append(_largest(np.ascontiguousarray(drawn.T), error))
+        of_sets = [
+            _largest(np.ascontiguousarray(drawn[:, one].T), error[np.ix_(one, one)])
+            for one in sets
+        ]
+        largest.append(np.max(of_sets, axis=0))
     most = np.quantile(np.concatenate(largest), level)
     return np.abs(strength[:, None] - strength) / error > most
 

@@ -46,8 +46,7 @@ sys.exit(gpu.main())
 
 
 @pytest.fixture(autouse=True)
-def short(monkeypatch):
-    monkeypatch.setattr(harness, "LEAST", 0.0)
+def few(monkeypatch):
     monkeypatch.setattr(gpu_bench, "SAMPLE", 4)
     monkeypatch.setattr(gpu_bench, "BLOCKS", (8,))
     monkeypatch.setattr(gpu_bench, "WARPS", (1,))
@@ -56,7 +55,7 @@ def short(monkeypatch):
 @pytest.fixture
 def bench():
     """A bench that takes the paths of a GPU."""
-    report = harness.Report(rounds=2)
+    report = harness.Report(rounds=1)
     report.console.quiet = True
     return gpu_bench.Bench(report, "gpu")
 
@@ -64,7 +63,7 @@ def bench():
 @pytest.mark.slow
 def test_it_needs_jax_and_numpy_alone(tmp_path):
     out = tmp_path / "out.json"
-    shape = "--queries 2 --runs 3 --n 9 --sizes 9 --rounds 2"
+    shape = "--queries 2 --runs 3 --n 9 --sizes 9 --rounds 1"
     done = subprocess.run(
         [sys.executable, "-c", ALONE, "-o", str(out), *shape.split()],
         cwd=ROOT,

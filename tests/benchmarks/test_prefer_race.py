@@ -13,7 +13,6 @@ RESULTS = harness.ROOT / "benchmarks" / "results" / "between-rankings-cpu.json"
 
 
 def test_rows_agree_and_a_large_job_is_measured(monkeypatch):
-    monkeypatch.setattr(harness, "LEAST", 0.0)
     monkeypatch.setattr(prefer, "child", lambda *call: f"1.5 1.2 {len(call)} 300")
     report = harness.Report(rounds=1)
     prefer.run(report, runs=4, queries=3, depth=60, large=(5, 2, 16))

@@ -13,22 +13,12 @@ from benchmarks.studies import growth, text_readers  # noqa: E402
 from pgcjax.datasets.files import demo_folder  # noqa: E402
 
 
-@pytest.fixture
-def report():
-    return harness.Report(rounds=2)
-
-
 def numba_is_installed() -> bool:
     try:
         import numba  # noqa: F401
     except ImportError:
         return False
     return True
-
-
-@pytest.fixture(autouse=True)
-def short(monkeypatch):
-    monkeypatch.setattr(harness, "LEAST", 0.0)
 
 
 @pytest.mark.parametrize(("race", "draw"), [(peel, "cyclic"), (levels, "graded")])

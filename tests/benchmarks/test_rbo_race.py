@@ -9,7 +9,6 @@ from benchmarks import rbo  # noqa: E402
 
 @pytest.mark.slow
 def test_rows_agree_and_a_large_job_is_measured(monkeypatch, capsys):
-    monkeypatch.setattr(harness, "LEAST", 0.0)
     monkeypatch.setattr(rbo, "child", processes.module)
     report = harness.Report(rounds=1)
     rbo.run(report, runs=4, queries=2, depth=20, large=(3, 2), alone=("w",))

@@ -24,12 +24,6 @@ from pgcjax.stats import orders, procedures  # noqa: E402
 RESULTS = harness.ROOT / "benchmarks" / "results"
 
 
-@pytest.fixture
-def report(monkeypatch):
-    monkeypatch.setattr(harness, "LEAST", 0.0)
-    return harness.Report(rounds=2)
-
-
 def test_rows_agree_and_are_timed(report, monkeypatch):
     monkeypatch.setattr(significance, "child", processes.module)
     significance.run(

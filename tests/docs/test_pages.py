@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from helpers.drawn import laid_out
 from helpers.pages import Block, blocks, commands, is_shown, sessions, words
 
 import pgcjax
 from pgcjax.cli import main
 from pgcjax.datasets.files import demo_folder
+from pgcjax.reporting import canvas
 from pgcjax.tensors.examination import ORDERS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -74,6 +76,7 @@ def here(prepared, tmp_path, monkeypatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr(socket.socket, "connect", refuse_network)
+    monkeypatch.setattr(canvas, "rendered", laid_out)
     orders = set(ORDERS)
     yield tmp_path
     for added in set(ORDERS) - orders:  # by a page, for itself

@@ -18,8 +18,8 @@ from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.reading import reading
 from pgcjax.io.runs import read_runs
 
-MEMORY = "64MiB"  # of which a run file has 8 MiB, and a piece 2 MiB
-QUERIES, DEPTH = 100, 400
+MEMORY = "16MiB"  # of which a run file has 2 MiB, and a piece 512 KiB
+QUERIES, DEPTH = 25, 400
 DOC = f"document-of-{'some-' * 15}length-"  # few lines of many bytes
 
 
@@ -34,7 +34,15 @@ def lines(runs=2, queries=QUERIES, depth=DEPTH):
 
 LINES = lines()
 TEXT = "\n".join(LINES).encode()
-assert len(TEXT) > 2**23
+assert len(TEXT) > 2**21
+
+
+@pytest.fixture(autouse=True, scope="module")
+def little():
+    """Let memory be less than users may have, so that small files are large."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pgcjax.io.reading._LEAST", 2**24)
+        yield
 
 
 def read(path, order="trec", **how) -> list:
@@ -75,7 +83,7 @@ FORMS = {
     "lines of Windows": lambda text: text.replace(b"\n", b"\r\n"),
     "lines of old Macs": lambda text: text.replace(b"\n", b"\r"),
     "tabs, a mark and many comments": lambda text: (
-        codecs.BOM_UTF8 + b"# as sent\n" * 300_000 + text.replace(b" ", b"\t")
+        codecs.BOM_UTF8 + b"# as sent\n" * 75_000 + text.replace(b" ", b"\t")
     ),
     "odd ids": lambda text: text.replace(b"length-2 ", b"length\x0b-2 "),
 }
@@ -92,7 +100,7 @@ def test_the_rows_are_the_same(put, whole, form):
 
 
 def test_three_columns_of_another_encoding(put):
-    rows, doc = 120_000, "café-" * 16
+    rows, doc = 30_000, "café-" * 16
     text = "".join(f"q{i // 1000} {doc}{i % 1000} {-i}\n" for i in range(rows))
     with reading(encoding="latin-1"):
         pieces = read(put("été.txt", text.encode("latin-1")))
@@ -110,9 +118,9 @@ def test_three_columns_of_another_encoding(put):
 def test_small_files_tables_with_a_header_and_whole_runs_are_no_pieces(put, whole):
     (small,) = read(put("a.run", "\n".join(LINES[:9])))
     assert small.last and len(small.frame) == 9
-    rows = "".join(f"q,{'d' * 70}{i},1\n" for i in range(120_000))
+    rows = "".join(f"q,{'d' * 70}{i},1\n" for i in range(30_000))
     (table,) = read(put("a.csv", "qid,docno,score\n" + rows))
-    assert table.last and len(table.frame) == 120_000
+    assert table.last and len(table.frame) == 30_000
     with reading(memory=MEMORY):
         (table,) = read_runs(put("whole.run", TEXT)).tables()
     assert_frame_equal(table, whole)
@@ -124,11 +132,11 @@ def changed(line: int, text: str) -> bytes:
 
 LATE = len(LINES) - 7
 WRONG = {
-    "a short line": changed(LATE, "q99 Q0 d 1"),
-    "no number": changed(LATE, "q99 Q0 d 1 x run1"),
+    "a short line": changed(LATE, "q24 Q0 d 1"),
+    "no number": changed(LATE, "q24 Q0 d 1 x run1"),
     "twice": changed(LATE, LINES[LATE - 1]),
-    "no UTF-8": changed(LATE, "q99 Q0 dé 1 -1 run1").replace("é".encode(), b"\xe9"),
-    "three columns": changed(LATE, "q99 d -1"),
+    "no UTF-8": changed(LATE, "q24 Q0 dé 1 -1 run1").replace("é".encode(), b"\xe9"),
+    "three columns": changed(LATE, "q24 d -1"),
 }
 
 
@@ -145,24 +153,24 @@ def test_what_pieces_alone_are_refused_for(put):
     tail = "\n".join(LINES[:DEPTH])
     path = put("a.run", TEXT + b"\n" + tail.encode())
     assert message(path) == (
-        f"{path}: has more than 8 MiB, and query 'q0' of run 'run0' is in several "
+        f"{path}: has more than 2 MiB, and query 'q0' of run 'run0' is in several "
         "places. Put the lines of each run and query together, or allow eight times "
         "the size of the file: pgcjax.files.reading(memory=SIZE), --memory SIZE on the "
         "command line."
     )
     doc = "d" * 120
-    one = [f"q Q0 {doc}{i} 1 {-i} run" for i in range(70_000)]
+    one = [f"q Q0 {doc}{i} 1 {-i} run" for i in range(17_500)]
     (piece,) = read(put("a.run", "\n".join(one)))  # one ranking is one piece
-    assert len(piece.frame) == 70_000
+    assert len(piece.frame) == 17_500
     path = put("a.run", "\n".join([*one, one[0]]))
     assert message(path) == (
         f"{path}: document {doc + '0'!r} is twice in query 'q' of run 'run'. Keep "
         "one of the two."
     )
-    three = "\n".join(f"q9 d{i} 1" for i in range(100_000))
+    three = "\n".join(f"q9 d{i} 1" for i in range(25_000))
     path = put("a.run", TEXT + b"\n" + three.encode())
     assert f"a.run:{len(LINES) + 1}: expected " in message(path)
-    path = put("a.run", b"# nothing\n" * 2**20)
+    path = put("a.run", b"# nothing\n" * 2**18)
     assert message(path) == f"{path}: holds comments only. Expected lines of data."
 
 

