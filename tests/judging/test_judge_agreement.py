@@ -8,7 +8,7 @@ import pytest
 from helpers.judged import judgments, prefs, shuffled, single_votes
 from helpers.twins import correlation as cohen
 from helpers.twins import judgments as twin
-from hypothesis import given
+from hypothesis import given, settings
 from statsmodels.stats.inter_rater import fleiss_kappa as theirs
 
 import pgcjax
@@ -45,6 +45,7 @@ def test_items_with_one_vote_do_not_count_and_kappa_can_be_undefined():
     assert isnan(fleiss_kappa(np.zeros((0, 2))))
 
 
+@settings(max_examples=20)
 @given(judgments())
 def test_equals_the_plain_twin(table):
     found = judge_agreement(table)
@@ -70,6 +71,7 @@ def test_equals_the_plain_twin(table):
         assert isnan(found.kappa)
 
 
+@settings(max_examples=15)
 @given(judgments())
 def test_two_judges_equal_the_plain_twin(table):
     found = judge_agreement(table, grouping="sign").judges
@@ -97,6 +99,7 @@ def test_two_judges_equal_the_plain_twin(table):
             assert isnan(kappa)
 
 
+@settings(max_examples=10)
 @given(judgments())
 def test_order_and_sides_of_rows_mean_nothing(table):
     one, other = judge_agreement(table), judge_agreement(shuffled(table))
