@@ -21,6 +21,7 @@ from pgcjax.runtime.devices import local_device_count, place
 from pgcjax.runtime.loop import Call, results
 
 _CHUNK = 1024  # rows
+_ROWS = 8  # that a set has room for
 _CELLS = 2**19  # of arrays of a call
 
 
@@ -79,7 +80,8 @@ def blocks(data: Comparisons, setting: FitSetting) -> Iterator[SetBlock]:
     if not setting.judged:
         judges = [names[:0] for names in judges]
     sizes = zip(sets.sizes.tolist(), map(len, rows), map(len, judges), strict=True)
-    shapes = np.array([(padded(n), _room(r), j and _room(j)) for n, r, j in sizes])
+    rooms = [(padded(n), _room(max(r, _ROWS)), j and _room(j)) for n, r, j in sizes]
+    shapes = np.array(rooms)
     each, sways = setting.each(data), data.swayed.shape[1]
     fixed = each * data.groups
     none = fixed + (len(data.judges) if setting.judged else 0)

@@ -28,6 +28,7 @@ DIGITS = 9
 """Tolerance of strengths: smaller differences are rounding."""
 
 _LEAST = 8  # items that a set has room for
+_SETS = 1  # that a call has room for, per device
 _CELLS = 2**18  # of the tables of a call: several calls keep all cores busy
 
 
@@ -166,7 +167,8 @@ def batches(
         most: sets that a device has room for.
     """
     devices = local_device_count()
-    each = 1 << max(0, -(-len(sets) // devices) - 1).bit_length()
+    each = max(_SETS, -(-len(sets) // devices))
+    each = 1 << max(0, each - 1).bit_length()
     room = min(max(1, most), each) * devices
     for low in range(0, len(sets), room):
         yield sets[low : low + room], room

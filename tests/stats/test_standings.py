@@ -3,11 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.fits import fits_alike
 
 import pgcjax
 from benchmarks.studies.standings import arena
 from pgcjax.errors import DataError, UsageError
 from pgcjax.reference.ideals import bradley_terry
+
+__all__ = ["fits_alike"]
 
 
 def made_up(n=6, queries=80, votes=10, spread=1.0, sway=0.5, seed=0):
