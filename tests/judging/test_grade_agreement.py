@@ -54,7 +54,6 @@ graded = st.dictionaries(
 )
 
 
-@settings(max_examples=15)
 @given(judgments(), graded)
 def test_counts_one_by_one(table, qrels):
     found = pgcjax.judgments.grade_agreement(table, qrels)

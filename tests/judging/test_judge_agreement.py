@@ -45,7 +45,6 @@ def test_items_with_one_vote_do_not_count_and_kappa_can_be_undefined():
     assert isnan(fleiss_kappa(np.zeros((0, 2))))
 
 
-@settings(max_examples=20)
 @given(judgments())
 def test_equals_the_plain_twin(table):
     found = judge_agreement(table)
@@ -71,7 +70,6 @@ def test_equals_the_plain_twin(table):
         assert isnan(found.kappa)
 
 
-@settings(max_examples=15)
 @given(judgments())
 def test_two_judges_equal_the_plain_twin(table):
     found = judge_agreement(table, grouping="sign").judges

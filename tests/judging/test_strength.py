@@ -51,7 +51,6 @@ def test_a_small_example_by_hand():
     assert found.notes == ("left out: 1 pair with a document that has no grade",)
 
 
-@settings(max_examples=15)
 @given(
     judgments(),
     st.dictionaries(st.sampled_from("abcde"), st.integers(0, 9), min_size=3),
