@@ -2,6 +2,7 @@
 
 import re
 
+import pandas as pd
 import pytest
 
 import pgcjax
@@ -79,20 +80,29 @@ def test_cast2019_runs_share_a_tag(capsys, data):
     assert "name_by=file (--name-by on the command line)" in err
 
 
+@pytest.fixture(scope="module")
+def some_of_dl21(data) -> dict[str, pd.DataFrame]:
+    """Judgments of every eighth query of DL 2021."""
+    dl21 = data / "dl21"
+    preferences = pgcjax.files.read_preferences(dl21 / "judgments.txt.gz")
+    qrels = pgcjax.files.read_qrels(dl21 / "qrels.dl21-passage.txt.gz")
+    queries = sorted(preferences["query_id"].unique())[::8]
+    judgments = {"preferences": preferences, "qrels": qrels}
+    return {k: t[t["query_id"].isin(queries)] for k, t in judgments.items()}
+
+
 @pytest.mark.filterwarnings("ignore:.*too many orders that contradict the fewest")
 @pytest.mark.parametrize(
     "measure",
     ["PGC", "PGC(graph=combined)", "ExactPGC", "Compat", "nDCG@10", "ERR", "RBP", "AP"],
 )
-def test_parts_of_scores_sum_to_them(measure, data):
-    dl21 = data / "dl21"
-    judgments = {"preferences": dl21 / "judgments.txt.gz"}
-    judgments |= {"qrels": dl21 / "qrels.dl21-passage.txt.gz"}
-    run = dl21 / "runs" / "NLE_P_v1.gz"
-    scores = pgcjax.evaluate(run, measures=measure, **judgments).table
+def test_parts_of_scores_sum_to_them(measure, data, some_of_dl21):
+    run = data / "dl21/runs/NLE_P_v1.gz"
+    scores = pgcjax.evaluate(run, measures=measure, **some_of_dl21).table
     scores = scores.set_index("query_id")["value"]
-    for query in scores.index[::8]:
-        explained = pgcjax.explain(run, query, measure=measure, **judgments)
+    assert len(scores) == 7
+    for query in scores.index:
+        explained = pgcjax.explain(run, query, measure=measure, **some_of_dl21)
         assert explained.score == scores[query]
         assert abs(explained.table["adds"].sum() - scores[query]) < 1e-12
         assert abs(explained.depths["adds"].sum() - scores[query]) < 1e-12

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.twins.judgments import spearman
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgcjax.errors import DataError, UsageError
@@ -127,6 +127,7 @@ def plain(frame: pd.DataFrame) -> dict:
     return found
 
 
+@settings(max_examples=10)
 @given(st.integers(0, 40))
 def test_correlations_equal_those_one_by_one(seed):
     frame = random_labels(seed, n=25)

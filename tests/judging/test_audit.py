@@ -12,7 +12,15 @@ from pgcjax.files import read_preferences
 from pgcjax.io.reading import reading
 from pgcjax.io.votes.double import double_votes
 from pgcjax.judging import logistic
-from pgcjax.judging.audit import ALL, agreement, audit
+from pgcjax.judging.audit import (
+    ALL,
+    agreement,
+    audit,
+    first_odds,
+    length_odds,
+    votes_by_pair,
+)
+from pgcjax.judging.cycles import cycles
 from pgcjax.judging.intervals import FEWEST, place_odds, wilson
 from pgcjax.judging.logistic import PairedItems, fit_votes
 
@@ -121,14 +129,19 @@ def shown(
     )
 
 
+def votes_of(table: pd.DataFrame, lengths=None) -> pd.DataFrame:
+    """Votes as `audit` gives them to its probes."""
+    return votes_by_pair(read_preferences(table), lengths)
+
+
 def test_place_is_seen_where_a_pair_is_compared_with_itself():
     """A judge without bias is not accused if the better document was shown first."""
     held = {0.0: [], 0.4: []}
     for place, of in held.items():
         for seed in range(40):
-            row = found(audit(shown(seed, 14, place, better=1.0))).loc["first"]
-            of.append(row["low"] <= np.exp(place) <= row["high"])
-            assert row["count"] == 91
+            row = first_odds(votes_of(shown(seed, 14, place, better=1.0)))
+            of.append(row.low <= np.exp(place) <= row.high)
+            assert row.size == 91
     assert np.mean(held[0.0]) >= 0.88 and np.mean(held[0.4]) >= 0.88
     one_order = shown(0, 14, 0.4).head(91)
     assert found(audit(one_order)).loc["first", "verdict"] == (
@@ -195,8 +208,8 @@ def test_length_that_goes_with_few_documents_is_no_bias():
         )
         ids = [f"d{i:02d}" for i in range(20)]
         length = pd.DataFrame({"doc_id": ids, "length": 2 ** made.normal(6, 1, 20)})
-        row = found(audit(votes, lengths=length)).loc["longer"]
-        held.append(row["low"] <= 1 <= row["high"])
+        row = length_odds(votes_of(votes, length))
+        held.append(row.low <= 1 <= row.high)
     assert np.mean(held) >= 0.85
 
 
@@ -249,10 +262,10 @@ def test_cycles_are_compared_with_a_bradley_terry_judge():
     p, q, r = (1 / (1 + np.exp(t[:, j] - t[:, i])) for i, j in ((0, 1), (1, 2), (2, 0)))
     truth = np.mean(p * q * r + (1 - p) * (1 - q) * (1 - r))
     for seed in range(40):
-        of = found(audit(shown(seed, 12, 0, sd=3.0).head(66)))
-        held.append(of.loc["cycles", "low"] <= truth <= of.loc["cycles", "high"])
-        told.append(of.loc["cycles", "verdict"].startswith("as a Bradley-Terry judge"))
-        assert of.loc["cycles", "count"] == 220
+        row = cycles(votes_of(shown(seed, 12, 0, sd=3.0).head(66)))
+        held.append(row.low <= truth <= row.high)
+        told.append(row.verdict.startswith("as a Bradley-Terry judge"))
+        assert row.size == 220
     assert np.mean(held) >= 0.9 and np.mean(told) >= 0.9
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.judged import judgments, prefs, shuffled, single_votes
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -85,6 +85,7 @@ def test_counts_one_by_one(table, qrels):
         assert isnan(row["chi2"]) and "chi2" in row["undefined"]
 
 
+@settings(max_examples=10)
 @given(judgments(), graded)
 def test_order_and_sides_of_rows_mean_nothing(table, qrels):
     one = pgcjax.judgments.grade_agreement(table, qrels)

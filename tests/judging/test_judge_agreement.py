@@ -8,7 +8,7 @@ import pytest
 from helpers.judged import judgments, prefs, shuffled, single_votes
 from helpers.twins import correlation as cohen
 from helpers.twins import judgments as twin
-from hypothesis import given
+from hypothesis import given, settings
 from statsmodels.stats.inter_rater import fleiss_kappa as theirs
 
 import pgcjax
@@ -97,6 +97,7 @@ def test_two_judges_equal_the_plain_twin(table):
             assert isnan(kappa)
 
 
+@settings(max_examples=10)
 @given(judgments())
 def test_order_and_sides_of_rows_mean_nothing(table):
     one, other = judge_agreement(table), judge_agreement(shuffled(table))

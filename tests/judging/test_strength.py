@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from helpers.judged import judgments, prefs, shuffled, single_votes
 from helpers.twins import judgments as twin
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -73,6 +73,7 @@ def test_equals_the_plain_twin(table, grades):
         assert isnan(gap["pearson"]) and isnan(gap["spearman"]) and gap["undefined"]
 
 
+@settings(max_examples=10)
 @given(judgments())
 def test_order_and_sides_of_rows_mean_nothing(table):
     qrels = {q: {"a": 4, "b": 2, "c": 1, "d": 1} for q in "pq"}

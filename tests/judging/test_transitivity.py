@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from helpers.judged import judgments, prefs, shuffled, single_votes
 from helpers.twins import judgments as twin
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pgcjax
@@ -39,6 +39,7 @@ def signs(table: pd.DataFrame) -> dict:
 dense = judgments(values=(-1, -1, 0, 1, 1), size=90)
 
 
+@settings(max_examples=15)
 @given(dense, st.sampled_from(["drop", "tie"]))
 def test_the_majority_equals_the_plain_twin(table, split):
     decided = {

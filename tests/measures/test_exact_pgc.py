@@ -174,13 +174,15 @@ def test_the_peel_in_its_place_is_said_in_a_warning_and_in_the_metadata():
 def test_public_judgments(data):
     """Of people's judgments, few graphs have too many optimal orders.
 
-    The benchmark `exact` counts those of the default limit.
+    Every third query; the benchmark `exact` has all, at the default limit.
     """
     preferences = pgcjax.files.read_preferences(
         data / "cast2019/clarke-prefs/TREC-CAsT-2019.pref.gz"
     )
+    queries = sorted(preferences["query_id"].unique())[::3]
+    preferences = preferences[preferences["query_id"].isin(queries)]
     table = pgcjax.judgments.contradictions(preferences, states=1_000).table
-    assert len(table) == 171 and table["proven"].sum() >= 155
+    assert len(table) == 57 and table["proven"].sum() >= 52
     assert (table["greedy"] >= table["minimum"]).all()
 
 

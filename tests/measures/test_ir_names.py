@@ -16,6 +16,9 @@ ir_measures = pytest.importorskip("ir_measures", reason="pip install ir-measures
 ROWS = list(ir_names.table())
 NEAREST = {"Compat": "Compat", "alpha_DCG@10": "alpha_DCG@10"}
 NEAREST |= {"nERR_IA@10": "nERR-IA@10"}
+OURS = [row.ours or NEAREST[row.theirs] for row in ROWS]
+# All that is scored here, together, so that tests share a program.
+MEASURES = [*OURS, "Compat(depth=20)", "ERR@10", "RBP(rel=1)"]
 ROUNDED = {"ERR@10", "nDCG(dcg='exp-log2')@10"}  # by gdeval, which is in Perl
 LENGTH = 20  # of each run: more documents than any ideal ranking has
 KEYS = ["run_id", "query_id"]
@@ -45,14 +48,12 @@ def made_up() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
 def test_each_row_is_what_ir_measures_computes():
     """Equal to 1e-9, gdeval to the 5 decimals that it prints; or really another one."""
     by_intent, plain, runs = made_up()
-    ours = [row.ours or NEAREST[row.theirs] for row in ROWS]
-    others = ["Compat(depth=20)", "ERR@10", "RBP(rel=1)"]
     scores = pgcjax.evaluate(
-        runs, qrels=plain, intent_qrels=by_intent, measures=[*ours, *others]
+        runs, qrels=plain, intent_qrels=by_intent, measures=MEASURES
     )
     wide = scores.table.pivot(index=KEYS, columns="measure", values="value")
     other = set()
-    for row, mine in zip(ROWS, ours, strict=True):
+    for row, mine in zip(ROWS, OURS, strict=True):
         measure = ir_measures.parse_measure(row.theirs)
         if row.theirs in ROUNDED and not shutil.which("perl"):
             continue
@@ -108,7 +109,7 @@ def test_ties_are_as_the_remark_says():
             runs,
             qrels=plain,
             intent_qrels=by_intent,
-            measures=[row.ours for row in rows],
+            measures=MEASURES,
             order=order,
         ).table.pivot(index=KEYS, columns="measure", values="value")
         for order in ("trec", "clarke", "rank")

@@ -62,12 +62,14 @@ BY_HAND += ["prefs_num_prefs_ful", "prefs_num_prefs_ful_ret", "Delta-nDCG"]
 BY_HAND += ["Delta-ERR", "Delta-nDCG@1", "prefs_avgjg", COUNTS[0]]
 
 
+EVERY = [
+    *dict.fromkeys([*ALL, "ppref@50", "APpref@50", "wpref(weight=tool)", *BY_HAND])
+]
+
+
 def by_hand(run, preferences) -> dict[str, float]:
-    """Score a list of documents by all that any test knows by hand: one program."""
-    return scores_of(BY_HAND, run, preferences)
-
-
-EVERY = [*ALL, "ppref@50", "APpref@50", "wpref(weight=tool)"]
+    """Score a list of documents by all that any test asks for: one program."""
+    return scores_of(EVERY, run, preferences)
 
 
 def score_every(judged, runs, bad=True, closure=False, **options) -> pd.DataFrame:

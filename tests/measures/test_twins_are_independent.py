@@ -127,6 +127,14 @@ def score(measure: Measure, judgments: Judgments) -> None:
             )
 
 
+def records(judgments: Judgments) -> dict[str, list[dict]]:
+    """List the judgments of a query, as twins have them."""
+    return {
+        kind: table[table["query_id"] == "q"].to_dict("records")
+        for kind, table in judgments.items()
+    }
+
+
 def recompute(measure: Measure, case: Case) -> None:
     """Run the twin of a measure."""
     assert np.isfinite(measure.twin(case))
@@ -143,13 +151,12 @@ def test_no_function_serves_both_a_score_and_its_twin():
     levels = {"doc_level": 1.0, "other_doc_level": 1.0, "subgroups": 1.0}
     compared = canonical["preferences"].dropna(subset="other_doc_id")
     levelled = Judgments({**canonical, "preferences": compared.assign(**levels)})
+    cases = {
+        needs: (judgments, records(judgments))
+        for needs, judgments in ((True, levelled), (False, with_bad))
+    }
     for measure in variants():
-        needs = measure.needs
-        judgments = levelled if "levels" in needs else with_bad
-        judged = {
-            kind: table[table["query_id"] == "q"].to_dict("records")
-            for kind, table in judgments.items()
-        }
+        judgments, judged = cases["levels" in measure.needs]
         made_by |= reached(lambda m=measure, j=judgments: score(m, j))
         case = Case("run", "q", RUN, measure.parameters, judged, judgments)
         for code in reached(lambda m=measure, c=case: recompute(m, c)):

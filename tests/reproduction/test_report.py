@@ -314,8 +314,11 @@ def test_nothing_is_left_of_what_was_stopped(data, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [old] and not list(old.iterdir())
 
 
-def test_some_of_the_data(fewer, tmp_path):
-    """What is absent is said to be, and the rest is there."""
+@pytest.mark.usefixtures("reproduced")
+def test_some_of_the_data(fewer, scored, tmp_path, monkeypatch):
+    """What is absent is said to be, and the rest is there, scored as before."""
+    before = {names: tables[-1] for names, tables in scored.items()}  # of CAsT 2019
+    monkeypatch.setattr(forms, "scored", lambda _, names, **__: before[tuple(names)])
     (tmp_path / "cast2019").symlink_to(fewer / "cast2019")
     part = Data(tmp_path)
     assert [name for name in FOLDERS if name in part] == ["cast2019"]
