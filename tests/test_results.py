@@ -43,6 +43,12 @@ def scores() -> pgcjax.Scores:
     return pgcjax.evaluate(RUNS, preferences=VOTES, qrels=QRELS, measures=measures)
 
 
+def few_votes() -> pd.DataFrame:
+    """Votes of three queries, where many would be compared in Python."""
+    votes = pgcjax.files.read_preferences(VOTES)
+    return votes[votes["query_id"] < "q104"]
+
+
 FINDINGS = {
     "Scores": scores,
     "Comparison": lambda: pgcjax.compare(scores(), measure="PGC"),
@@ -64,12 +70,12 @@ FINDINGS = {
     "Circularity": lambda: pgcjax.judgments.circular(
         scores(), scores(), ["rose"], measure="PGC"
     ),
-    "Audit": lambda: pgcjax.judgments.audit(VOTES),
+    "Audit": lambda: pgcjax.judgments.audit(few_votes()),
     "JudgeAgreement": lambda: pgcjax.judgments.judge_agreement(VOTES),
     "GradeAgreement": lambda: pgcjax.judgments.grade_agreement(VOTES, QRELS),
     "Contradictions": lambda: pgcjax.judgments.contradictions(VOTES),
     "Fit": lambda: pgcjax.judgments.fit(VOTES),
-    "Standings": lambda: pgcjax.judgments.standings(VOTES),
+    "Standings": lambda: pgcjax.judgments.standings(few_votes()),
     "Strength": lambda: pgcjax.judgments.strength(VOTES, QRELS),
     "ContextPrediction": lambda: predicted(),
     "Uncertainty": lambda: pgcjax.uncertainty(

@@ -19,14 +19,20 @@ def values(runs: pd.DataFrame, **options) -> pd.Series:
     )
 
 
-# The last is how five to eight runs are laid out: it takes programs of tests below.
+@pytest.fixture(scope="module", autouse=True)
+def small_tiles():
+    """Cut pairs as `test_similarity` does, whose programs these tests share."""
+    with plan.using(lists=4):
+        yield
+
+
 CUTS = ((1, 1, 1), (2, 4, 8), (4, 64, 2), (8, 32, 3))
 
 
 @pytest.mark.parametrize(
     ("ties", "cuts"),
-    # Each cut compiles anew; ways of ties take two of them each.
-    [("broken", CUTS), ("w", CUTS[::3]), ("a", CUTS[1::2]), ("b", CUTS[::3])],
+    # Each cut compiles anew; ways of ties take one of them each.
+    [("broken", CUTS), ("w", CUTS[:1]), ("a", CUTS[1:2]), ("b", CUTS[3:])],
 )
 def test_cut_into_tiles_of_any_size(ties, cuts):
     runs = collection(4, runs=9, queries=2)
@@ -37,8 +43,9 @@ def test_cut_into_tiles_of_any_size(ties, cuts):
 
 
 def test_less_memory_makes_smaller_tiles():
-    assert side_of_tile(64, 1024, 2**28) == 64 > side_of_tile(64, 1024, 2**20) >= 1
-    assert side_of_tile(9, 32, 2**14) == 1
+    with plan.using(lists=64):
+        assert side_of_tile(64, 1024, 2**28) == 64 > side_of_tile(64, 1024, 2**20) >= 1
+        assert side_of_tile(9, 32, 2**14) == 1
 
 
 @pytest.mark.parametrize("ties", ["w", "a", "b", "broken"])

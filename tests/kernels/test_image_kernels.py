@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from helpers.image_driver import image_pgc, list_ranks, overlaps, xie_measures
 from helpers.kernel_weights import telling_weights
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgcjax.files import read_preferences
@@ -59,6 +59,13 @@ class Page:
         )
 
 
+def joined(pages: list[Page]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The tables of pages that are the queries q0, q1, … of one call."""
+    tables = [page.tables(f"q{i}") for i, page in enumerate(pages)]
+    grids, votes = (pd.concat(part) for part in zip(*tables, strict=True))
+    return grids, votes
+
+
 @st.composite
 def pages(draw) -> Page:
     """Few places, so that distances tie; rows may be ragged, and have gaps."""
@@ -78,10 +85,17 @@ def pages(draw) -> Page:
     return Page([(a, b, v) for (a, b), v in votes], grids)
 
 
+compared = pages().filter(lambda page: page.edges)
+
+
+def several(pages: st.SearchStrategy[Page], count: int = 8):
+    """Draw the queries of one call: reading its tables takes longer than a score."""
+    return st.lists(pages, min_size=count, max_size=count)
+
+
 @settings(max_examples=20)  # … of two runs, in four layouts each
-@given(pages(), st.sampled_from(sorted(ORDERS)), st.booleans(), st.integers(0, 99))
+@given(compared, st.sampled_from(sorted(ORDERS)), st.booleans(), st.integers(0, 99))
 def test_image_pgc_equals_the_twin_exactly(page, order, shared, seed):
-    assume(page.edges)
     grids, votes = page.tables()
     weights = telling_weights(seed)
     expected = []
@@ -98,55 +112,56 @@ def test_image_pgc_equals_the_twin_exactly(page, order, shared, seed):
                 if doc in place
             )
         )
-    for form in ("packed", "wide"):
-        for size in (0, 32):
-            options = {"shared": shared, "form": form, "size": size}
-            sums, runs, _ = overlaps(grids, votes, [order], weights, **options)
-            assert runs == ["s", "t"]
-            assert sums[0, :, 0].tolist() == expected
+    for form, size in (("packed", 0), ("packed", 128), ("wide", 0)):
+        options = {"shared": shared, "form": form, "size": size}
+        sums, runs, _ = overlaps(grids, votes, [order], weights, **options)
+        assert runs == ["s", "t"]
+        assert sums[0, :, 0].tolist() == expected
 
 
-@given(pages(), st.sampled_from(["default", "manhattan", "middle-rows"]))
-def test_scores_equal_the_twin(page, order):
-    assume(page.edges)
-    grids, votes = page.tables()
-    table = image_pgc(grids, votes, [order])
+@settings(max_examples=5)  # … of eight queries each
+@given(several(compared), st.sampled_from(["default", "manhattan", "middle-rows"]))
+def test_scores_equal_the_twin(pages, order):
+    table = image_pgc(*joined(pages), [order])
+    assert len(table) == 2 * len(pages)
     for row in table.itertuples():
+        page = pages[int(str(row.query_id)[1:])]
         twin = image.image_pgc(page.edges, page.grids[str(row.run_id)], order)
         assert row.value == pytest.approx(twin, abs=1e-14)
 
 
-@given(pages(), st.sampled_from([0, 1]))
-def test_measures_of_xie_equal_their_twins(page, first_rank):
-    found = xie_measures(*page.tables(), first_rank=first_rank)
-    value = {(row.measure, row.run_id): row.value for row in found.itertuples()}
-    for run, other in (("s", "t"), ("t", "s")):
-        grid, theirs = page.grids[run], page.grids[other]
-        for variant in "DWMN":
-            twin = image.matching_rate(grid, page.won, variant, first_rank)
-            assert value[f"PMR_{variant}", run] == pytest.approx(twin, abs=1e-14)
-        assert value["WR", run] == image.winning_rate(grid, theirs, page.won)
-        assert value["bad", run] == image.bad_cases(grid, theirs, page.won)
-        twin = image.penalty(grid, theirs, page.won)
-        assert value["PB", run] == pytest.approx(twin, rel=1e-15)
-        twin = image.pwp(grid, theirs, page.won, first_rank=first_rank)
-        assert value["PWP", run] == pytest.approx(twin, abs=1e-15)
+@pytest.mark.parametrize("first_rank", [0, 1])
+@settings(max_examples=3)  # … of eight queries each
+@given(pages=several(pages()))
+def test_measures_of_xie_equal_their_twins(pages, first_rank):
+    table = xie_measures(*joined(pages), first_rank=first_rank)
+    values = table.set_index(["query_id", "measure", "run_id"])["value"]
+    for query, page in enumerate(pages):
+        value = values[f"q{query}"]
+        for run, other in (("s", "t"), ("t", "s")):
+            grid, theirs = page.grids[run], page.grids[other]
+            for variant in "DWMN":
+                twin = image.matching_rate(grid, page.won, variant, first_rank)
+                assert value[f"PMR_{variant}", run] == pytest.approx(twin, abs=1e-14)
+            assert value["WR", run] == image.winning_rate(grid, theirs, page.won)
+            assert value["bad", run] == image.bad_cases(grid, theirs, page.won)
+            twin = image.penalty(grid, theirs, page.won)
+            assert value["PB", run] == pytest.approx(twin, rel=1e-15)
+            twin = image.pwp(grid, theirs, page.won, first_rank=first_rank)
+            assert value["PWP", run] == pytest.approx(twin, abs=1e-15)
 
 
-@settings(max_examples=15)  # … of several queries in three orders each
-@given(st.lists(pages(), min_size=2, max_size=4), st.permutations(sorted(ORDERS)))
-def test_a_batch_equals_single_calls(some, orders):
+@settings(max_examples=10)  # … of three queries in three orders each
+@given(several(compared, 3), st.permutations(sorted(ORDERS)))
+def test_a_batch_equals_single_calls(pages, orders):
     """Queries of several sizes, systems and orders at once, and each alone."""
-    some = [page for page in some if page.edges]
-    assume(some)
     weights, orders = rank_weights(0.9, 20), orders[:3]
-    tables = [page.tables(f"q{i}") for i, page in enumerate(some)]
-    grids, votes = (pd.concat(part) for part in zip(*tables, strict=True))
-    sums, runs, queries = overlaps(grids, votes, orders, weights, size=32)
-    assert (runs, queries) == (["s", "t"], [f"q{i}" for i in range(len(some))])
-    for i, (own_grids, own_votes) in enumerate(tables):
+    sums, runs, queries = overlaps(*joined(pages), orders, weights)
+    assert (runs, queries) == (["s", "t"], ["q0", "q1", "q2"])
+    for i, page in enumerate(pages):
         for k, order in enumerate(orders):
-            alone, _, _ = overlaps(own_grids, own_votes, [order], weights)
+            grids, votes = page.tables()
+            alone, _, _ = overlaps(grids, votes, [order], weights)
             assert sums[k, :, i].tolist() == alone[0, :, 0].tolist()
 
 
@@ -197,9 +212,7 @@ def test_a_page_without_a_rival():
     """The other system shows nothing for this query: nothing is won, nothing is bad."""
     page = Page([("d0", "d1", 1)], {"s": {"d0": (0, 0), "d1": (0, 1)}, "t": {}})
     rival = Page([("d0", "d1", 1)], {"t": {"d1": (0, 0)}, "s": {"d0": (0, 0)}})
-    tables = page.tables("q0"), rival.tables("q1")
-    grids, votes = (pd.concat(part) for part in zip(*tables, strict=True))
-    found = xie_measures(grids, votes).pivot(
+    found = xie_measures(*joined([page, rival])).pivot(
         index=["query_id", "run_id"], columns="measure", values="value"
     )
     # Of q0 s and t, of q1 s and t.

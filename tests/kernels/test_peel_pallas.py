@@ -48,6 +48,7 @@ def over_queries(
 
 STATIC = ("program", "interpret", "block", "num_warps")
 launched = jax.jit(over_queries, static_argnames=STATIC)
+placed = jax.jit(jax.vmap(by_place, (None, 0, None)), static_argnums=2)
 
 
 def tile_of(graphs, ranks, form: str, size: int):
@@ -60,8 +61,7 @@ def tile_of(graphs, ranks, form: str, size: int):
     flat = flat_of(np.array(every))
     room = padded_size(flat.count.size * size)  # as of runs that retrieved something
     documents = Documents(*(lengthened(x, room) for x in flat.documents))
-    over_queries = jax.jit(jax.vmap(by_place, (None, 0, None)), static_argnums=2)
-    moving = over_queries(documents, Where(flat.first, flat.count), size)
+    moving = placed(documents, Where(flat.first, flat.count), size)
     vertices = np.array([len(graph) for graph in graphs], np.int32)
     return as_form(form, graphs, size), moving, vertices
 

@@ -117,8 +117,7 @@ def test_sides_and_padding_change_no_bit(x, y, p, ties):
         x, y = apart(flat(x)), apart(flat(y))
     found = one(x, y, p, ties)
     assert one(y, x, p, ties) == found
-    for n in (13, 64):
-        assert one(x, y, p, ties, n) == found
+    assert one(x, y, p, ties, 64) == found
     assert values([(y, x), (x, y), (x, x)], [p] * 3, ties, 16)["ext"][1] == found["ext"]
 
 
