@@ -12,7 +12,7 @@ from pgcjax.errors import UsageError, counted
 from pgcjax.io.result import Result
 from pgcjax.judging.bradley_terry import CLUSTERS, compared_votes, fit_strengths
 from pgcjax.judging.models import PRIOR, check_prior
-from pgcjax.judging.rank_ranges import rank_columns, told_apart
+from pgcjax.judging.rank_ranges import rank_columns, significant_pairs
 from pgcjax.judging.votes import read_judgments
 
 
@@ -79,7 +79,7 @@ def standings(
     different = None
     if freedom + 1 >= CLUSTERS:
         errors = strength, covariance, linked, freedom
-        different = told_apart(*errors, level=level, draws=draws, seed=seed)
+        different = significant_pairs(*errors, level=level, draws=draws, seed=seed)
         table = table.assign(**_interval(strength, covariance, freedom, level))
         note += f"ranks of all hold together at {100 * level:g} %"
     else:

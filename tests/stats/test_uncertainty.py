@@ -71,7 +71,7 @@ def test_all_tables_are_those_of_the_twins(seed, interval, steps):
 
     order = sorted(range(5), key=lambda i: -mean[i])
     moved = [distance(row, middle) for row in rows]
-    apart = twin.told_apart(distance(mean, [1e-12] * 5), order, moved, 0.1)
+    apart = twin.significant_pairs(distance(mean, [1e-12] * 5), order, moved, 0.1)
     expected = twin.places([[(j, i) in apart for j in range(5)] for i in range(5)])
     assert ranks["mean"].is_monotonic_decreasing
     for _, row in ranks.iterrows():
