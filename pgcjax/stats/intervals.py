@@ -348,12 +348,10 @@ def _ranks_outside(
         level: Level of the two-sided test.
     """
     queries = z.shape[1]
-    starts = np.concatenate(
-        [np.ones((len(z), 1), bool), np.diff(z, axis=1) != 0], axis=1
-    )
+    new = np.concatenate([np.ones((len(z), 1), bool), np.diff(z, axis=1) != 0], axis=1)
     tied = np.zeros(len(z))
-    for row in np.flatnonzero(~starts.all(1)):
-        sizes = np.diff(np.append(np.flatnonzero(starts[row]), queries)).astype(float)
+    for row in np.flatnonzero(~new.all(1)):
+        sizes = np.diff(np.append(np.flatnonzero(new[row]), queries)).astype(float)
         tied[row] = (sizes**3 - sizes).sum()
     variance = queries * (queries + 1) * (2 * queries + 1) / 24 - tied / 48
     half = float(stats.norm.isf(float(level) / 2)) * np.sqrt(variance)
