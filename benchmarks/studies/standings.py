@@ -19,7 +19,7 @@ from benchmarks.studies.commands import reported
 from pgcjax.judging.bradley_terry import compared_votes, fit_strengths
 from pgcjax.judging.covariates import Covariates
 from pgcjax.judging.models import PRIOR
-from pgcjax.judging.rank_ranges import places, told_apart
+from pgcjax.judging.rank_ranges import places, significant_pairs
 
 CASES = (  # systems, queries, votes on each, spread of strengths, of these by query
     (8, 50, 20, 0.0, 0.8),
@@ -78,8 +78,8 @@ def case(worlds: int, seed: int, *of: Any) -> list[Any]:
         votes = compared_votes(table)  # what `standings` does, without reading
         fit, one_set = fit_strengths(votes, PRIOR), np.zeros(len(votes.names), int)
         freedom, drawn = int(votes.clusters.max()), {"draws": 2000, "seed": world}
-        apart = told_apart(fit.strength, fit.covariance, one_set, freedom, **drawn)
-        low, high, _ = places(apart, fit.strength)
+        given = fit.strength, fit.covariance, one_set, freedom
+        low, high, _ = places(significant_pairs(*given, **drawn), fit.strength)
         strength = true[[int(name[1:]) for name in votes.names]]
         above = (strength > strength[:, None]).sum(1)  # equal ones have all ranks
         reach = (strength >= strength[:, None]).sum(1)

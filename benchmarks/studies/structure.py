@@ -297,7 +297,7 @@ def rank_row(draw: Draw, apart: float, name: str, families: int) -> list[float]:
         whole = clustered(Matrix([f"r{k}" for k in range(len(x))], ids, x), "_").values
         means, has = x.mean(1), np.ones(x.shape, bool)
         again = query_means(x, has, drawn_queries(i, 500, len(ids), of), "zero")
-        pairs = [rank_sets.told_apart(y, ALPHA, 500, i) for y in (whole, x)]
+        pairs = [rank_sets.significant_pairs(y, ALPHA, 500, i) for y in (whole, x)]
         pairs.append(rank_sets.of_replicates(means, again, ALPHA))
         for k, different in enumerate(pairs):
             placed = places(different, means)
@@ -353,7 +353,7 @@ def system_rank_row(
         given, truth = made_systems(counts, apart / 4, random)
         found = pgcjax.rank_sets(given, system="-").table.sort_values("run_id")
         means, _ = Repeats.of(given, "-")
-        alone = rank_sets.told_apart(means.values, ALPHA, 500, i)
+        alone = rank_sets.significant_pairs(means.values, ALPHA, 500, i)
         placed = places(alone, means.values.mean(1))
         for k, (low, high) in enumerate(
             ((found["low"], found["high"]), (placed.low, placed.high))

@@ -153,7 +153,7 @@ def tried(design: Design, families: int) -> list[dict[str, Any]]:
             "published": ellipsoid(found, np.outer(share, share)),
             "ellipsoid": ellipsoid(found),
             "one step": one_step(found, i),
-            "windows": win_rates.told_apart(found, ALPHA, 2000, i),
+            "windows": win_rates.significant_pairs(found, ALPHA, 2000, i),
         }.items():
             placed = rank_ranges.places(apart, found.mean)
             rows.setdefault(name, []).append(_held(truth, placed.low, placed.high))
@@ -170,7 +170,7 @@ def one_step(found: WinRates, seed: int) -> np.ndarray:
     """Find which systems differ if all differences are tested at once."""
     linked = np.zeros(len(found.mean), int)
     given = found.mean, found.covariance, linked, found.freedom
-    return rank_ranges.told_apart(*given, draws=2000, seed=seed)
+    return rank_ranges.significant_pairs(*given, draws=2000, seed=seed)
 
 
 def tables(rows: list[dict[str, Any]]) -> Iterator[str]:

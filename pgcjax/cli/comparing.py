@@ -300,7 +300,7 @@ def gate(
     """Test whether a new run may take the place of another: a gate for CI.
 
     The claim has to hold by each measure. Exit status: 0 it holds, 4 it does not: the
-    contrary is shown, 5 it cannot be told yet from so few queries.
+    contrary is shown, 5 it is undecided with so few queries.
 
     With judgments, SCORES and --against are the files of the two runs.
     """

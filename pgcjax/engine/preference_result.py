@@ -140,8 +140,8 @@ class Preferences(Result):
         tally = self.tallies[name]
         queries = len(tally.queries)
         check_resampling(resamples, seed)
-        drawn_again = resample.bootstrap_weights(seed, resamples, queries).T
-        weight = np.vstack([np.ones(queries), drawn_again])  # first unresampled
+        drawn_weights = resample.bootstrap_weights(seed, resamples, queries).T
+        weight = np.vstack([np.ones(queries), drawn_weights])  # first unresampled
         if by == "mc4":
             signs = np.sign(np.nan_to_num(self._kept(name))).astype(np.int8)
             leads = (signs @ each for each in weight)  # of the first run of each pair

@@ -512,7 +512,7 @@ class VariantPercentiles(VariantBatch):
     def score(
         self, rankings: "Rankings", progress: Progress | None = None
     ) -> Float64[np.ndarray, "3 1 runs queries"]:
-        """Compute `Percentiles.found` for each run and query."""
+        """Compute `Percentiles.percentiles_and_mean` for each run and query."""
         count, queries = len(self.variants.names), len(self.docs)
         made = np.zeros((3, len(rankings.run_ids), queries))
         spread = Percentiles(count, 0, queries)
@@ -521,7 +521,7 @@ class VariantPercentiles(VariantBatch):
                 spread = Percentiles(count, block.scores.shape[1], queries)
             spread.add(block.scores, block.present)
             if block.first + len(block.scores) == count:
-                made[:, block.runs] = spread.found
+                made[:, block.runs] = spread.percentiles_and_mean
         return made[:, None]
 
 

@@ -63,14 +63,14 @@ def rank_sets(
     votes = SystemVotes.of(judged_pairs(people, model))
     chance = check_sample(votes)
     rates = estimate(votes)
-    apart = told_apart(rates, float(1 - exact(level)), draws, seed)
+    different = significant_pairs(rates, float(1 - exact(level)), draws, seed)
     n, every = int(votes.judged.sum()), counted(len(votes.judged), "comparison")
     note = f"people judged {n} of {every}, as a random share: p = {chance:.3g}; ranks "
     note += f"of all hold together at {100 * level:g} %: weight of the model's votes "
     note += f"{rates.power:.2f}"
     about = {"measure": "win rate", "level": level, "draws": draws, "seed": seed}
     about |= {"systems": len(votes.names), "lambda": rates.power}
-    return RankSets(leaderboard(votes.names, rates.mean, apart), about, (note,))
+    return RankSets(leaderboard(votes.names, rates.mean, different), about, (note,))
 
 
 class SystemVotes(NamedTuple):
@@ -162,10 +162,10 @@ def _shares(
     return share, votes.by_query(residual, among)
 
 
-def told_apart(
+def significant_pairs(
     rates: WinRates, alpha: float, draws: int, seed: int
 ) -> Bool[np.ndarray, "systems systems"]:
-    """Find which systems differ, by windows of systems (see `stats.rank_sets`).
+    """Find pairs of systems that differ significantly, by windows (see `rank_sets`).
 
     Differences are drawn jointly, from the multivariate t distribution.
     """

@@ -17,7 +17,7 @@ from pgcjax.judging.comparisons import Comparisons, compared, links
 from pgcjax.judging.covariates import Covariates, covariates_of, reading_covariates
 from pgcjax.judging.joint import FitSetting, Joint, fit_jointly
 from pgcjax.judging.models import PRIOR, check_prior, fitted, refuse_one_way
-from pgcjax.judging.rank_ranges import rank_columns, told_apart
+from pgcjax.judging.rank_ranges import rank_columns, significant_pairs
 from pgcjax.judging.votes import read_judgments
 
 _FITTED = ("bt", "davidson")  # models with a likelihood
@@ -183,7 +183,7 @@ def _rank_ranges(
                 linked,
                 len(votes.won) - 1,
             )
-            different = told_apart(*errors)
+            different = significant_pairs(*errors)
         few += different is None
         of_query = rank_columns(different, fit_of_query.strength)
         columns.append(pd.DataFrame(of_query).set_axis(items.index))
@@ -258,7 +258,7 @@ def _of_all(
     different = None
     if clusters >= CLUSTERS:
         errors = fitted_all.strength, fitted_all.covariance[:n, :n], linked
-        different = told_apart(*errors, clusters - 1)
+        different = significant_pairs(*errors, clusters - 1)
     items = items.assign(**rank_columns(different, fitted_all.strength))
     items["votes"] = np.round(wins.sum(0) + wins.sum(1), _DIGITS)
     items = items.assign(linked=linked + 1, both_ways=both_ways + 1)

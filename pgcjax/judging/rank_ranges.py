@@ -12,7 +12,7 @@ Different = Bool[np.ndarray, "runs runs"]
 Means = Float[np.ndarray, " runs"]
 
 
-def told_apart(
+def significant_pairs(
     strength: Float64[np.ndarray, " n"],
     covariance: Float64[np.ndarray, "n n"],
     linked: Int[np.ndarray, " n"],
@@ -22,21 +22,22 @@ def told_apart(
     draws: int = 10_000,
     seed: int = 0,
 ) -> Bool[np.ndarray, "n n"]:
-    """Test all pairs of documents together by the largest |t| of all.
+    """Find pairs of documents that differ significantly, by the largest |t| of all.
 
     Args:
         strength: Strengths of documents.
         covariance: Covariance of the strengths.
-        linked: Number of the set that votes link; documents of two sets do not differ.
+        linked: Number of each document's set; votes link the documents of a set, and
+            documents of two sets do not differ.
         freedom: Degrees of freedom of the covariance.
-        level: Probability that no pair is wrong.
+        level: Probability that none of the pairs is wrong.
         draws: Number of draws of the largest |t|.
         seed: Seed of the draws.
     """
-    apart = linked[:, None] != linked
+    unlinked = linked[:, None] != linked
     n, variance = len(strength), covariance.diagonal()
     square = np.maximum(variance[:, None] + variance - 2 * covariance, 1e-300)
-    error = np.sqrt(np.where(apart | np.eye(n, dtype=bool), np.inf, square))
+    error = np.sqrt(np.where(unlinked | np.eye(n, dtype=bool), np.inf, square))
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0))
     random = np.random.default_rng(seed)

@@ -33,7 +33,7 @@ from pgcjax.io.reading import memory_limit
 from pgcjax.measures import ir_names
 from pgcjax.measures.catalogue import catalogue, parse
 from pgcjax.measures.measure import MEAN, Measure, spell, usual_mean
-from pgcjax.stats.means import given, taken
+from pgcjax.stats.means import from_average, to_average
 
 try:
     import ir_measures
@@ -159,12 +159,12 @@ class _Mean(ir_measures.MeanAgg):
 
     def add(self, value: float) -> None:
         if not np.isnan(value):
-            super().add(float(taken(np.array(value), self._measure)))
+            super().add(float(to_average(np.array(value), self._measure)))
 
     def result(self) -> float:
         """Return the mean, or the sum; NaN without queries."""
         mean = np.array(super().result())
-        return float(given(mean, self._measure, np.array(self.count)))
+        return float(from_average(mean, self._measure, np.array(self.count)))
 
 
 class Provider(providers.Provider):

@@ -85,7 +85,7 @@ def _leaderboard(board: Any, measure: str | None, axes: "Axes | None") -> "Figur
 
 def _uncertainty(finding: Any, measure: str | None, axes: "Axes | None") -> "Figure":
     measure = _chosen(measure, finding.mean)
-    label = f"{measure}, mean and 95 % interval: {finding.drawn_again}"
+    label = f"{measure}, mean and 95 % interval: {finding.resampling}"
     return _means(finding.means(measure), label, axes)
 
 

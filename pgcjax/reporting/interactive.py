@@ -243,7 +243,7 @@ def _by_judgments(findings: Findings, measure: str) -> dict[str, Any] | None:
     return {
         **{name: packed(table[name], "f8") for name in ("low", "high")},
         **{name: table[name].tolist() for name in names},
-        "what": findings.uncertainty.drawn_again,
+        "what": findings.uncertainty.resampling,
     }
 
 

@@ -151,6 +151,6 @@ def _intervals(findings: Findings) -> str:
     if findings.uncertainty:
         text += (
             " A second interval, tiers and ranks show the uncertainty from the "
-            f"judgments: {findings.uncertainty.drawn_again} (centred)."
+            f"judgments: {findings.uncertainty.resampling} (centred)."
         )
     return text

@@ -194,7 +194,7 @@ def _with_replicates(
     runs = board.runs.assign(
         tier=ranks["tier"], rank_low=ranks["low"], rank_high=ranks["high"]
     )
-    text = f"{uncertainty.drawn_again} ({interval})"
+    text = f"{uncertainty.resampling} ({interval})"
     return replace(board, runs=runs, low=low, high=high, interval=text)
 
 

@@ -81,7 +81,7 @@ def _measure(number: int, matrix: Matrix, findings: Findings, top: int) -> Secti
     if judged is not None and findings.uncertainty:
         ends = {"low": "judged_low", "high": "judged_high"}
         ordered = ordered.merge(judged.rename(columns=ends), on="run_id")
-        redrawn = findings.uncertainty.drawn_again
+        redrawn = findings.uncertainty.resampling
         note = f" Below, in orange: {level} intervals by {redrawn} (centred)."
         caption += f"; judged_low, judged_high, tier and ranks: by {redrawn} (centred)"
     parts: list[Part] = [

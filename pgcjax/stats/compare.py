@@ -394,8 +394,8 @@ def _ordered(
     made, both = differences.made, differences.more[2]
     if both and settings["ranks"] != RANKS[0]:
         values, strata = both.with_one_power()
-        drawn = rank_sets.most_resamples(len(values)), settings["seed"]
-        return rank_sets.told_apart(values, settings["alpha"], *drawn, strata=strata)
+        draws = rank_sets.most_resamples(len(values)), settings["seed"], None, strata
+        return rank_sets.significant_pairs(values, settings["alpha"], *draws)
     if different is None or not made.simultaneous or settings["ranks"] == RANKS[0]:
         return different if made.simultaneous else None
     if len(values) > rank_sets.MANY:
@@ -403,7 +403,7 @@ def _ordered(
     else:
         resamples = made.outcome.resamples
     alpha, seed = settings["alpha"], settings["seed"]
-    return different | rank_sets.told_apart(values, alpha, resamples, seed)
+    return different | rank_sets.significant_pairs(values, alpha, resamples, seed)
 
 
 def _metadata(

@@ -1,4 +1,4 @@
-"""Claims on a new run against another, by a margin: one holds, fails or stays open."""
+"""Tests of a claim that compares a new run with another: it holds, fails or is open."""
 
 import math
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ from pgcjax.stats.structure import clustered
 from pgcjax.stats.tests import check_alpha
 
 MOST_QUERIES = 1_000_000
-"""Largest estimate of queries that are needed."""
+"""Largest estimate of the number of further queries."""
 
 Levels = tuple[float, float]
-"""Levels of the tests that show a claim, and its contrary."""
+"""Levels of the test of a claim, and of the test of its contrary."""
 
-_POWER = 0.8
-_BORDERS: dict[str, tuple[float, ...]] = {"better": (0.0,)}
-_BORDERS |= {"not-worse": (-1.0,), "equivalent": (-1.0, 1.0)}  # in margins
+_POWER = 0.8  # of the test with the further queries of `more_queries`
+_BORDERS: dict[str, tuple[float, ...]] = {"better": (0.0,)}  # as multiples of margins
+_BORDERS |= {"not-worse": (-1.0,), "equivalent": (-1.0, 1.0)}
 _HOLDS = {
     "not-worse": "is not worse than {against} by {margin:g} or more",
     "better": "is better than {against}",
@@ -43,16 +43,17 @@ _FAILS = {
 
 @dataclass(frozen=True, kw_only=True)
 class GateDecision(Result):
-    """Whether a claim on a run against another holds.
+    """Outcome of the test of a claim that compares a new run with another.
 
     Attributes:
         table: A row per measure: measure, difference (mean of the new run less that of
             the other), low and high (one-sided bounds at 1 - alpha each), p_value (of
             the claim), p_against (of its contrary), outcome, queries, more_queries
-            (estimate for power 0.8 to settle the claim if the observed difference is
-            the true one; 0 if it is settled; at most `MOST_QUERIES`).
-        outcome: `holds` if the claim holds by all measures, `fails` if one measure
-            shows its contrary, else `open`.
+            (number of further queries with which the claim or its contrary is shown
+            with power 0.8 if the observed difference is the true one; 0 if the outcome
+            is not `open`; at most `MOST_QUERIES`).
+        outcome: `holds` if the claim is shown by all measures, `fails` if its contrary
+            is shown by one measure, else `open`.
         why: Reason of the outcome, in one line.
         queries: Columns measure, query_id, score, other_score and difference; for each
             measure, queries with the least difference come first.
@@ -64,7 +65,7 @@ class GateDecision(Result):
 
     @property
     def borders(self) -> list[float]:
-        """Differences at which the claim begins or ends to be true."""
+        """Differences between which, or above which, the claim is true."""
         about = self.metadata
         return [border * about["margin"] for border in _BORDERS[about["claim"]]]
 
@@ -91,7 +92,7 @@ def gate(
         measures: Names of measures; None takes all. The claim has to hold by each.
         claim: `not-worse`: worse by less than the margin, if at all; `better`: by more
             than 0; `equivalent`: better or worse by less than the margin.
-        alpha: Error of `holds`, and of `fails`, for all measures together.
+        alpha: Level of `holds`, and of `fails`, for all measures together.
         missing: Treatment of a query that a measure or one of the two runs lacks, as in
             `discriminate`.
         cluster: Groups of dependent queries, as in `compare`; `queries` and
@@ -100,8 +101,8 @@ def gate(
     Raises:
         UsageError: an argument is wrong. DataError: a score is missing.
 
-    Source: one-sided t whose squared standard error is (s² + 4 margin²) / n, since a
-    few equal differences prove little; docs/how-sure-evidence.md has figures.
+    Source: one-sided t with squared standard error (s² + 4 margin²) / n for n numbers
+    of variance s², as few equal ones prove little; docs/how-sure-evidence.md.
     """
     check_choice("claim", claim, CLAIMS)
     check_alpha(alpha)
@@ -142,13 +143,13 @@ def _by_query(matrix: Matrix, first: int, second: int) -> pd.DataFrame:
 def _rare_drops(
     margin: float, largest: float, queries: int, alpha: float, noun: str
 ) -> list[str]:
-    """Note that unseen drops of the largest score may make up the margin."""
-    missed = max(0.0, 1 - margin / largest) ** queries if largest else 0.0
-    if missed <= alpha:
+    """Note that drops may amount to the margin but be too rare for these queries."""
+    unseen = max(0.0, 1 - margin / largest) ** queries if largest else 0.0
+    if unseen <= alpha:
         return []
     rare = f"a drop of {largest:.3g} on 1 {noun} in {largest / margin:.0f}"
-    rare += f" is worth the margin: {counted(queries, noun)} hold none of these"
-    return [f"{rare} with chance {missed:.2f}"]
+    rare += f" amounts to the margin: {counted(queries, noun)} have no such drop"
+    return [f"{rare} with probability {unseen:.2f}"]
 
 
 def _row(
@@ -181,12 +182,12 @@ def evidence(
     Mean and deviation (ddof 1) of the differences are numbers or arrays.
     """
     error = np.sqrt((np.square(deviation) + 4 * margin**2) / queries)
-    low, *rest = (border * margin for border in _BORDERS[claim])
-    below = partial(stats.t.cdf, df=queries - 1)
-    p, against = below((low - mean) / error), below((mean - low) / error)
-    for high in rest:
-        p = np.maximum(p, below((mean - high) / error))
-        against = 2 * np.minimum(against, below((high - mean) / error))
+    low, *others = (border * margin for border in _BORDERS[claim])
+    cdf = partial(stats.t.cdf, df=queries - 1)
+    p, against = cdf((low - mean) / error), cdf((mean - low) / error)
+    for high in others:
+        p = np.maximum(p, cdf((mean - high) / error))
+        against = 2 * np.minimum(against, cdf((high - mean) / error))
     return p, against, error
 
 
@@ -197,16 +198,17 @@ def settled(
     spread = max(deviation, 1e-12) / math.sqrt(n)
     error = math.sqrt((deviation**2 + 4 * margin**2) / n)
     borders = [border * margin for border in _BORDERS[claim]]
-    holds = stats.t.isf(levels[0], n - 1) * error
-    fails = stats.t.isf(levels[1] / len(borders), n - 1) * error  # as p is doubled
-    below = partial(stats.norm.cdf, loc=mean, scale=spread)
+    # Distances from a border beyond which a mean is significant
+    inside = stats.t.isf(levels[0], n - 1) * error
+    outside = stats.t.isf(levels[1] / len(borders), n - 1) * error
+    cdf = partial(stats.norm.cdf, loc=mean, scale=spread)
     low, high = borders[0], borders[-1] if borders[1:] else math.inf
-    shown = max(0.0, below(high - holds) - below(low + holds))
-    return float(shown + below(low - fails) + 1 - below(high + fails))
+    holds = max(0.0, cdf(high - inside) - cdf(low + inside))
+    return float(holds + cdf(low - outside) + 1 - cdf(high + outside))
 
 
 def more_queries(power: Any, queries: int) -> int:
-    """Estimate how many more queries reach power 0.8; `power` takes their number."""
+    """Find how many more queries give power 0.8, a function of the number of all."""
     least, most = queries, 2 * queries
     while most < MOST_QUERIES and power(most) < _POWER:
         least, most = most, 2 * most
@@ -232,6 +234,5 @@ def _why(rows: pd.DataFrame, outcome: str, about: dict[str, Any]) -> str:
     most = rows["more_queries"].max()
     number = f"{most:,}" if most < MOST_QUERIES else f"more than {MOST_QUERIES:,}"
     units = "clusters" if about["drawn"] == "cluster" else "queries"
-    estimate = f"about {number} more {units} would tell in 4 of 5 cases, an estimate"
-    text += f"; {estimate} from the difference that was observed"
-    return f"open: cannot be told yet whether {text}"
+    text += f"; about {number} more {units} would decide it with probability {_POWER:g}"
+    return f"open: undecided whether {text}, an estimate from the observed difference"

@@ -1,8 +1,8 @@
 """Intervals of means and differences: Student's, from replicates, by inverted tests.
 
-The interval of an inverted test contains each δ for which the test does not reject the
-differences less δ at `level`, a share such as 1/20; 0 is outside exactly if p is below
-the level. Resamples are those of the test.
+Let z be the differences of a pair. The interval of an inverted test contains each δ for
+which the test of z - δ has p >= `level`, such as 1/20; 0 is outside exactly if p of the
+pair is below the level. Resamples are those of the test.
 """
 
 import math
@@ -20,7 +20,7 @@ from pgcjax.stats import resample, tests
 from pgcjax.stats.rounding import NOISE
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
-_NEAR = 2**19  # numbers of a block of pairs in resamples, which fit a core's cache
+_IN_CACHE = 2**19  # numbers of a block of pairs × resamples, for a core's cache
 _EXACT_WILCOXON = 50  # most queries for which scipy's p is exact, without ties
 
 Ends = tuple[OfPairs, OfPairs]
@@ -37,16 +37,16 @@ def student(mean: OfPairs, deviation: OfPairs, queries: int, alpha: float) -> En
 def critical_value(
     largest: Float64[np.ndarray, " resamples"], level: Fraction
 ) -> float:
-    """Return the statistic beyond which p is below a level; infinite if there is none.
+    """Return the statistic above which p is below a level; infinite if none is.
 
     Args:
         largest: Largest statistic of each resample, in any order.
         level: Level of the test.
     """
-    most = reaching(level, len(largest))
-    if most < 0:
+    count = reaching(level, len(largest))
+    if count < 0:
         return math.inf
-    place = len(largest) - 1 - most
+    place = len(largest) - 1 - count
     return float(np.partition(largest, place)[place])
 
 
@@ -150,7 +150,7 @@ def quantile(
 
 
 def reaching(level: Fraction, resamples: int, *, every: bool = False) -> int:
-    """Count how many resamples may reach a statistic that is significant.
+    """Return the largest number of resamples that may reach a significant statistic.
 
     Args:
         level: Level of the test; p of a significant statistic is below it.
@@ -172,8 +172,8 @@ def bootstrap_t(
 ) -> Ends:
     """Compute symmetric bootstrap-t intervals of mean differences.
 
-    They are mean ± c · standard error, where c is the |t*| from which on p is below the
-    level. They are infinite if no p can be below the level.
+    They are mean ± c · standard error, where p is below the level for |t| > c. They are
+    infinite if no p can be below the level.
 
     Args:
         values: Scores.
@@ -195,7 +195,7 @@ def bootstrap_t(
         w[np.abs(w) <= noise] = 0.0
         squares = (w * w) @ weights * queries
         means = (w @ weights) ** 2
-        # Grows with |t*|; 1 where a resample has no variance.
+        # This ratio grows with |t*|, and is 1 where a resample has no variance.
         return (means / np.where(squares > 0, squares, 1.0))[None]
 
     def drawn() -> Iterator[np.ndarray]:
@@ -221,18 +221,18 @@ def sign_flips(
     seed: int,
     level: Fraction,
 ) -> Ends:
-    """Invert the test of means by sign flips.
+    """Compute intervals of mean differences by inverting the test by sign flips.
 
-    The sum of the differences less δ, with some signs flipped, is at least as far from
-    0 as their sum exactly if δ lies between the mean of the flipped differences and the
-    mean of the rest. The ends are therefore order statistics: of the lower of these two
-    means, and of the upper one.
+    Let S be the sum of z - δ, and S* that sum with some signs flipped. |S*| >= |S|
+    exactly if δ lies between the mean of the flipped z and the mean of the other z. The
+    ends are therefore order statistics over the resamples: the low end of the lower of
+    these two means, and the high end of the higher one.
 
     Args:
         values: Scores.
         pairs: Pairs of runs.
-        resamples: Number of resamples, as in the test; with `exact`, of all sign flips.
-        exact: Whether all sign flips are made.
+        resamples: Number of resamples, as in the test.
+        exact: Whether the resamples are all possible sign flips.
         seed: Seed of the resamples, as in the test.
         level: Level of the test, 1 less the level of the intervals.
 
@@ -240,7 +240,7 @@ def sign_flips(
     """
     queries = values.shape[1]
     mean, _ = tests.moments(values, pairs)
-    count = resamples // 2 if exact else resamples  # the other half mirrors these
+    count = resamples // 2 if exact else resamples  # |S*| of the other half is equal
 
     def drawn() -> Iterator[np.ndarray]:
         for block, size in resample.blocks(count):
@@ -251,13 +251,14 @@ def sign_flips(
 
     def statistics(z: np.ndarray, signs: np.ndarray) -> Statistics:
         flipped = (signs < 0).astype(np.float64)
-        number = flipped.sum(0)
-        apart = (z - z.mean(1, keepdims=True)) @ flipped
-        one = apart / np.maximum(number, 1)
-        other = -apart / np.maximum(queries - number, 1)
-        none = (number == 0) | (number == queries)  # such flips keep the size of a sum
-        below, above = -np.minimum(one, other), np.maximum(one, other)
-        below[:, none] = above[:, none] = np.inf
+        flips = flipped.sum(0)
+        flipped_sum = (z - z.mean(1, keepdims=True)) @ flipped
+        one_mean = flipped_sum / np.maximum(flips, 1)
+        other_mean = -flipped_sum / np.maximum(queries - flips, 1)
+        below = -np.minimum(one_mean, other_mean)
+        above = np.maximum(one_mean, other_mean)
+        always = (flips == 0) | (flips == queries)  # |S*| = |S| for every δ
+        below[:, always] = above[:, always] = np.inf
         return np.stack([below, above])
 
     place = reaching(level, count, every=exact) + 1
@@ -287,16 +288,16 @@ def _largest(
     if place < 1:
         return np.full((kinds, count), np.inf)
 
-    def of_block(low: int) -> Float64[np.ndarray, "kinds rows"]:
-        first, second = (side[low : low + rows] for side in pairs)
+    def of_block(start: int) -> Float64[np.ndarray, "kinds rows"]:
+        first, second = (runs[start : start + rows] for runs in pairs)
         z = values[first] - values[second]
-        best = np.full((kinds, len(z), place), -np.inf)
+        largest = np.full((kinds, len(z), place), -np.inf)
         for weights in drawn():
-            both = np.concatenate([best, statistics(z, weights)], axis=2)
-            best = np.partition(both, -place, axis=2)[..., -place:].copy()
-        return best.min(2)
+            candidates = np.concatenate([largest, statistics(z, weights)], axis=2)
+            largest = np.partition(candidates, -place, axis=2)[..., -place:].copy()
+        return largest.min(2)
 
-    rows = max(1, _NEAR // max(values.shape[1], resample.BLOCK))
+    rows = max(1, _IN_CACHE // max(values.shape[1], resample.BLOCK))
     with ThreadPoolExecutor(resample.workers()) as pool:
         return np.concatenate([*pool.map(of_block, range(0, count, rows))], axis=1)
 
@@ -304,9 +305,10 @@ def _largest(
 def wilcoxon(values: Values, pairs: RunPairs, p: OfPairs, level: Fraction) -> Ends:
     """Compute intervals of the pseudo-median by Wilcoxon's signed ranks.
 
-    The ends are Walsh averages, (z_i + z_j) / 2: the number of averages below a δ is
-    the sum of the ranks of the differences below it. With ties or zeros, scipy computes
-    p at δ = 0 by another rule, and an end next to 0 follows that p.
+    The ends are Walsh averages, (z_i + z_j) / 2 for i <= j: the number of averages
+    below δ is the sum of the ranks, by |z - δ|, of the differences below δ. With ties
+    or zeros, scipy computes p at δ = 0 by another rule. If the pair is significant by
+    this p, an end that is not beyond 0 moves to the next average beyond 0.
 
     Args:
         values: Scores.
@@ -324,25 +326,25 @@ def wilcoxon(values: Values, pairs: RunPairs, p: OfPairs, level: Fraction) -> En
         walsh = np.sort((z[:, first] + z[:, second]) / 2, axis=1)
         outside = _ranks_outside(z, level)
         rows, last = np.arange(len(z)), len(first) - 1
-        within = np.clip(outside, 0, last // 2)
-        below = np.where(outside < 0, -np.inf, walsh[rows, within])
-        above = np.where(outside < 0, np.inf, walsh[rows, last - within])
-        decided = p[block] < float(level)
+        place = np.clip(outside, 0, last // 2)
+        start = np.where(outside < 0, -np.inf, walsh[rows, place])
+        end = np.where(outside < 0, np.inf, walsh[rows, last - place])
+        significant = p[block] < float(level)
         up = (walsh > 0).sum(1) >= (walsh < 0).sum(1)
-        over = np.where(walsh > 0, walsh, np.inf).min(1)
-        under = np.where(walsh < 0, walsh, -np.inf).max(1)
-        low[block] = np.where(decided & up & (below <= 0), over, below) * scale
-        high[block] = np.where(decided & ~up & (above >= 0), under, above) * scale
+        positive = np.where(walsh > 0, walsh, np.inf).min(1)
+        negative = np.where(walsh < 0, walsh, -np.inf).max(1)
+        low[block] = np.where(significant & up & (start <= 0), positive, start) * scale
+        high[block] = np.where(significant & ~up & (end >= 0), negative, end) * scale
     return low, high
 
 
 def _ranks_outside(
     z: Float64[np.ndarray, "pairs queries"], level: Fraction
 ) -> np.ndarray:
-    """Find the largest sum of ranks with p below the level; -1 if there is none.
+    """Find the largest sum of signed ranks with p below the level; -1 if none has.
 
     Args:
-        z: Differences, ascending; equal ones share their mean rank.
+        z: Differences, ascending; equal differences share their mean rank.
         level: Level of the two-sided test.
     """
     queries = z.shape[1]
@@ -356,19 +358,19 @@ def _ranks_outside(
     approximate = np.ceil(queries * (queries + 1) / 4 - half).astype(int) - 1
     if queries > _EXACT_WILCOXON:
         return np.maximum(approximate, -1)
-    below = np.array([2 * share < level for share in _signed_ranks(queries)])
-    exact = int(below.sum()) - 1
+    p_below = [2 * share < level for share in _signed_ranks(queries)]
+    exact = sum(p_below) - 1
     return np.where(tied == 0, exact, np.maximum(approximate, -1))
 
 
 @cache
 def _signed_ranks(queries: int) -> tuple[Fraction, ...]:
-    """Compute the chance of at most each sum of signed ranks, up to the mean sum."""
-    ways = [1]
+    """Compute P(sum of positive ranks <= s) for s from 0 to the mean sum."""
+    ways = [1]  # numbers of sets of ranks, by their sum
     for rank in range(1, queries + 1):
         longer = [*ways, *[0] * rank]
-        for at, count in enumerate(ways):
-            longer[at + rank] += count
+        for rank_sum, count in enumerate(ways):
+            longer[rank_sum + rank] += count
         ways = longer
     total, shares = 0, []
     for count in ways[: queries * (queries + 1) // 4 + 1]:
@@ -380,10 +382,10 @@ def _signed_ranks(queries: int) -> tuple[Fraction, ...]:
 def agreeing(low: OfPairs, high: OfPairs, p: OfPairs, level: Fraction) -> Ends:
     """Move ends beyond 0 to 0 if p is not below the level.
 
-    Rounding causes these ends, and for "wilcoxon" also another rule of scipy for p.
+    Such ends are due to rounding or, for `wilcoxon`, to the rule of scipy for ties.
     """
-    open_ = p >= float(level)
+    insignificant = p >= float(level)
     return (
-        np.where(open_ & (low > 0), 0.0, low),
-        np.where(open_ & (high < 0), 0.0, high),
+        np.where(insignificant & (low > 0), 0.0, low),
+        np.where(insignificant & (high < 0), 0.0, high),
     )

@@ -24,9 +24,9 @@ class _ScoresByMeasure:
     """Scores by several measures.
 
     Attributes:
-        name: Name in messages.
-        tables: Table with run_id, query_id and value of each measure.
-        means: Measures with only a mean of each run.
+        name: Name of the leaderboard in messages.
+        tables: For each measure, a table with run_id, query_id and value.
+        means: Measures of which only the means of runs are known.
     """
 
     name: str
@@ -34,7 +34,7 @@ class _ScoresByMeasure:
     means: set[str]
 
     def key(self, measure: str) -> str:
-        """Name a measure of this leaderboard."""
+        """Return a name of a measure that no other leaderboard has."""
         return f"{measure or 'scores'} of {self.name}"
 
 
@@ -54,7 +54,7 @@ def correlate_leaderboards(
     """Correlate leaderboards with the true one, by the means of the runs.
 
     Args:
-        truth: Scores of queries, of means (query `all`, or no query), or of both:
+        truth: Scores by query, or means of runs (query `all`, or no query), or both:
             `Scores`, a DataFrame or a file.
         leaderboards: Scores as for `truth`, or several of them by name.
         measures: Measures of the leaderboards; None takes all.
@@ -67,7 +67,7 @@ def correlate_leaderboards(
         resamples: Number of resamples for the intervals.
         seed: Seed of the resamples.
         missing: Treatment of missing queries as in `correlate`, for each leaderboard
-            with the truth. A run that only one has is an error; `drop` drops it.
+            with the truth. A run that one of them lacks is an error; `drop` drops it.
 
     Returns:
         A row for each leaderboard, pair of measures and coefficient: leaderboard,
@@ -86,10 +86,12 @@ def correlate_leaderboards(
         if missing == "drop":
             boards = _of_same_runs(*boards, notes)
         orders = _orders(*boards, missing, drawing, notes)
-        for one, two, coefficient in product(*(b.tables for b in boards), coefficients):
-            x, y = orders[boards[0].key(one)], orders[boards[1].key(two)]
-            row = {"leaderboard": name, "truth_measure": one, "measure": two}
-            row["coefficient"] = coefficient
+        both = (board.tables for board in boards)
+        for true_measure, measure, coefficient in product(*both, coefficients):
+            x = orders[boards[0].key(true_measure)]
+            y = orders[boards[1].key(measure)]
+            row = {"leaderboard": name, "truth_measure": true_measure}
+            row |= {"measure": measure, "coefficient": coefficient}
             rows.append(row | correlation_of(x, y, coefficient, drawing))
     table = pd.DataFrame(rows)
     table.attrs["notes"] = notes
@@ -103,26 +105,26 @@ def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _ScoresByMeas
         frame, origin = read_any_scores(source)
     frame = matrix.frame_of(frame)
     named = matrix.columns_of(frame, {}, origin.name)
-    if not {"run_id", "value"} <= set(named):  # a column for each run, or query
+    if not {"run_id", "value"} <= set(named):  # columns are runs or queries
         wide, _ = matrix.wide_table(frame, named, origin)
         wide = wide.rename_axis("run_id").rename_axis(columns="query_id")
         frame = pd.DataFrame({"value": wide.stack()}).dropna().reset_index()
         named, origin = {n: n for n in ("run_id", "query_id", "value")}, Origin(name)
     if "query_id" not in named:
-        average = matrix.AVERAGES[0]
-        frame, named = frame.assign(query_id=average), named | {"query_id": "query_id"}
+        frame = frame.assign(query_id=matrix.AVERAGES[0])
+        named = named | {"query_id": "query_id"}
     table = matrix.long_table(frame, named, origin, measures=chosen)
     tables, means = {}, {}
     for measure in dict.fromkeys(table["measure"] if chosen is None else chosen):
         of_measure = table.loc[
             table["measure"] == measure, ["run_id", "query_id", "value"]
         ]
-        average = of_measure["query_id"].isin(matrix.AVERAGES)
-        if average.all():  # one kind of average suffices
+        of_all = of_measure["query_id"].isin(matrix.AVERAGES)
+        if of_all.all():  # only one kind of average is read
             first = of_measure["query_id"] == of_measure["query_id"].iloc[0]
             means[measure] = of_measure[first].sort_values("run_id")
         else:
-            tables[measure] = of_measure[~average]
+            tables[measure] = of_measure[~of_all]
     return _ScoresByMeasure(name, tables | means, {*means})
 
 
@@ -132,18 +134,18 @@ def _of_same_runs(
     """Drop runs that a measure of either leaderboard lacks, and add a note."""
     boards = true, other
     runs = [set(t["run_id"]) for board in boards for t in board.tables.values()]
-    common, every = set.intersection(*runs), set.union(*runs)
-    if gone := sorted(every - common):
+    common = set.intersection(*runs)
+    if dropped := sorted(set.union(*runs) - common):
         notes.append(
-            f"{counted(len(gone), 'run')} left out that {other.name} or {true.name} "
-            f"lacks: {listed(gone)}"
+            f"{counted(len(dropped), 'run')} left out that {other.name} or {true.name} "
+            f"lacks: {listed(dropped)}"
         )
         warnings.warn(notes[-1], DataWarning, stacklevel=3)
-    one, two = (
+    true_tables, other_tables = (
         {m: t[t["run_id"].isin(common)] for m, t in board.tables.items()}
         for board in boards
     )
-    return replace(true, tables=one), replace(other, tables=two)
+    return replace(true, tables=true_tables), replace(other, tables=other_tables)
 
 
 def _orders(
@@ -153,10 +155,11 @@ def _orders(
     drawing: Drawing,
     notes: list[str],
 ) -> dict[str, RunOrder]:
-    """Order the runs by each measure of both, over the queries that all measures have.
+    """Order the runs by each measure, over the queries that all measures have.
 
     Raises:
-        UsageError: both have the same name. DataError: one lacks a run of the other.
+        UsageError: both leaderboards have the same name. DataError: one lacks a run of
+            the other.
     """
     if true.name == other.name:
         raise UsageError(f"call no leaderboard {true.name!r}")
@@ -169,18 +172,19 @@ def _orders(
             if measure not in board.means:
                 scored[key] = table, Origin(key)
                 continue
-            runs[key], none = {*table["run_id"]}, np.zeros((len(table), 0))
-            orders[key] = RunOrder(none, drawing, table["value"].to_numpy())
+            runs[key], no_queries = {*table["run_id"]}, np.zeros((len(table), 0))
+            orders[key] = RunOrder(no_queries, drawing, table["value"].to_numpy())
     if scored:
-        side = align(scored, None, missing, queries=1)
-        notes += side.notes
-        for key in side.measures:
-            runs[key], orders[key] = {*side.runs}, RunOrder(side.of(key), drawing)
+        aligned = align(scored, None, missing, queries=1)
+        notes += aligned.notes
+        for key in aligned.measures:
+            runs[key] = {*aligned.runs}
+            orders[key] = RunOrder(aligned.of(key), drawing)
     first, *others = runs
     for key in others:
-        if odd := runs[first] ^ runs[key]:
+        if unshared := runs[first] ^ runs[key]:
             raise DataError(
-                f"only one of {first} and {key} has scores of run {min(odd)!r}",
+                f"only one of {first} and {key} has scores of run {min(unshared)!r}",
                 mend="Complete the other, or drop it.",
             )
     return orders

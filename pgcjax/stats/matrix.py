@@ -34,7 +34,7 @@ from pgcjax.io.schema import (
 from pgcjax.io.scores.door import check_queries, read_any_scores
 from pgcjax.io.scores.parts import open_parquet
 from pgcjax.stats.choices import INCOMPLETE
-from pgcjax.stats.means import GEOMETRIC, LOGARITHMS, mean_of, taken
+from pgcjax.stats.means import GEOMETRIC, LOGARITHMS, mean_of, to_average
 from pgcjax.stats.scores import Scores, read_scores
 
 NAMES = {
@@ -198,7 +198,7 @@ class CheckedScores:
         values = np.ascontiguousarray(wide.to_numpy(np.float64))
         notes = self.notes + notes
         if mean_of(measure) == GEOMETRIC:
-            values, notes = taken(values, measure), (LOGARITHMS, *notes)
+            values, notes = to_average(values, measure), (LOGARITHMS, *notes)
         names = [str(name) for name in wide.columns]
         return Matrix(runs, names, values, measure, notes, lacked)
 

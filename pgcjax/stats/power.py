@@ -1,4 +1,4 @@
-"""Number of queries that a test needs to detect a difference, by a pilot's scores."""
+"""Number of queries that a test needs to detect a difference, from pilot scores."""
 
 import math
 from collections.abc import Callable
@@ -22,8 +22,8 @@ from pgcjax.stats.tests import Values
 MOST = 100_000
 """Largest number of queries that the search tries."""
 
-_FEWEST = 5  # queries that the search tries
-_STEPS = 12  # of the search; each scales the queries by a squared ratio of differences
+_FEWEST = 5  # smallest number of queries that the search tries
+_STEPS = 12  # most steps of the search
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,27 +80,28 @@ def power(
     for name, (a, b) in _pairs(matrix).items():
         row = {"pair": name, "run_a": matrix.run_ids[a], "run_b": matrix.run_ids[b]}
         deviation = float((matrix.values[a] - matrix.values[b]).std(ddof=1))
-        by_t = partial(_t_difference, deviation, alpha, power)
-        by_all = partial(pilot.least_difference, a, b, power)
-        for test, least in (("t", by_t), ("max-t", by_all)):
-            of_test = {"test": test, "deviation": deviation}
-            of_test["least_difference"] = least(matrix.values.shape[1])
+        of_t = partial(_t_difference, deviation, alpha, power)
+        of_max_t = partial(pilot.least_difference, a, b, power)
+        for test, least in (("t", of_t), ("max-t", of_max_t)):
+            result = {"test": test, "deviation": deviation}
+            result["least_difference"] = least(matrix.values.shape[1])
             if difference is not None:
-                of_test["queries"] = _search(least, matrix.values.shape[1], difference)
-            rows.append(row | of_test)
+                result["queries"] = _search(least, matrix.values.shape[1], difference)
+            rows.append(row | result)
     table = pd.DataFrame(rows)
     if difference is not None:
         table["queries"] = table["queries"].astype("Int64")
-    many, queries = map(counted, matrix.values.shape, ("run", "query"))
-    of = f", of a difference of {difference:g}" if difference is not None else ""
-    note = f"{many} × {queries}: power {power:g} at α = {alpha:g}{of}"
+    runs, queries = map(counted, matrix.values.shape, ("run", "query"))
+    note = f"{runs} × {queries}: power {power:g} at α = {alpha:g}"
+    if difference is not None:
+        note += f", of a difference of {difference:g}"
     about = {"measure": matrix.measure, "difference": difference, "power": power}
     about |= {"alpha": alpha, "resamples": resamples, "seed": seed, "missing": missing}
     return Power(table, about, (*matrix.notes, note))
 
 
 def _check(difference: float | None, power: float, alpha: float) -> None:
-    """Raise a UsageError for levels, powers and differences out of range."""
+    """Raise a UsageError if the power or the difference is out of range."""
     if not alpha < power < 1:
         raise UsageError(f"power={power}: expected a number between alpha and 1")
     if difference is not None and not 0 < difference < math.inf:
@@ -108,7 +109,7 @@ def _check(difference: float | None, power: float, alpha: float) -> None:
 
 
 def _pairs(matrix: Matrix) -> dict[str, tuple[int, int]]:
-    """Choose the pairs of median and largest deviation that are not identical."""
+    """Choose the pairs of median and of largest deviation, if above 0."""
     pairs = tests.all_pairs(len(matrix.run_ids))
     _, deviation = tests.moments(matrix.values, pairs)
     varied = np.flatnonzero(deviation > 0)
@@ -122,36 +123,44 @@ def _pairs(matrix: Matrix) -> dict[str, tuple[int, int]]:
 def _t_difference(deviation: float, alpha: float, power: float, queries: int) -> float:
     """Return the difference that Student's t test detects with a power."""
     critical = stats.t.isf(alpha / 2, queries - 1)
-    shift = nctdtrinc(queries - 1, 1 - power, critical)
-    return deviation * float(shift) / math.sqrt(queries)
+    noncentrality = float(nctdtrinc(queries - 1, 1 - power, critical))
+    return deviation * noncentrality / math.sqrt(queries)
 
 
 def _search(
     least: Callable[[int], float], queries: int, difference: float
 ) -> int | None:
-    """Find the fewest queries with which a test detects a difference."""
+    """Find the fewest queries that detect a difference; None if more than `MOST`.
+
+    The least difference of n queries is about proportional to 1 / √n.
+
+    Args:
+        least: Function from a number of queries to the least difference.
+        queries: Number of queries to begin with.
+        difference: Difference that the test must detect.
+    """
     low, high, n = _FEWEST - 1, MOST + 1, max(queries, _FEWEST)
     for _ in range(_STEPS):
-        difference_of_n = least(n)
-        low, high = (low, n) if difference_of_n <= difference else (n, high)
+        least_of_n = least(n)
+        low, high = (low, n) if least_of_n <= difference else (n, high)
         if high - low <= 1 or low >= MOST:
             break
-        n = round(n * (difference_of_n / difference) ** 2) - (n == high)
+        n = round(n * (least_of_n / difference) ** 2) - (n == high)
         n = min(max(n, low + 1), high - 1)
     return high if high <= MOST else None
 
 
 class _Pilot(NamedTuple):
-    """Scores of a pilot, from which queries are drawn.
+    """Scores of a pilot, whose queries are resampled.
 
     Attributes:
-        x: Scores less the means of runs and queries, scaled from the variance of the
-            sample to the estimate for the population.
+        x: Scores less the means of runs and of queries, scaled so that their variance
+            (ddof 0) is the unbiased estimate (ddof 1).
         size: Number of pairs of runs that are not identical.
         resamples: Number of resamples of the queries.
         seed: Seed of the resamples.
         alpha: Level of the test.
-        critical: Critical value of the largest |T*|, for each number of queries.
+        critical: Critical value of the largest |T*| by number of queries, as computed.
     """
 
     x: Values
@@ -175,15 +184,15 @@ class _Pilot(NamedTuple):
         weights = random.multinomial(queries, np.full(pilot, 1 / pilot), self.resamples)
         weights = weights.astype(np.float64)
         means, squares = weights @ self.x.T / queries, weights @ (self.x**2).T
-        # Pooled over all pairs; each query's scores in x add up to 0.
-        spread = runs * (squares - queries * means**2).sum(1) / max(1, self.size)
+        # Mean of all pairs: Σ (x_a - x_b)² = runs Σ x_a², as the x of a query sum to 0.
+        pooled = runs * (squares - queries * means**2).sum(1) / max(1, self.size)
         if queries not in self.critical:
-            given = self.x, weights, spread, np.zeros(1, int)
-            largest = rank_sets.largest_between(*given).ravel()
+            whole = np.zeros(1, int)  # all runs are one part
+            largest = rank_sets.largest_between(self.x, weights, pooled, whole).ravel()
             level = exact(self.alpha)
             self.critical[queries] = intervals.critical_value(largest, level)
         z = self.x[a] - self.x[b]
-        moved = means[:, a] - means[:, b]
-        square = np.maximum(weights @ (z * z) - queries * moved**2, 0.0) + spread
+        moved = means[:, a] - means[:, b]  # mean of z in each resample
+        square = np.maximum(weights @ (z * z) - queries * moved**2, 0.0) + pooled
         error = np.sqrt(square / (queries * (queries - 1)))
         return float(np.quantile(self.critical[queries] * error - moved, power))

@@ -1,4 +1,4 @@
-"""Preferences between all pairs of runs → one order of the runs, with intervals."""
+"""One order of the runs from their pairwise preferences, with intervals."""
 
 import numpy as np
 import pandas as pd
@@ -14,13 +14,12 @@ _DIGITS = 12  # of stationary probabilities; the rest is rounding
 
 
 def mc4(behind: Int[np.ndarray, "runs runs"]) -> Float64[np.ndarray, " runs"]:
-    """Order runs by a Markov chain which goes to runs that most queries prefer.
+    """Compute values of runs by a Markov chain that moves to preferred runs.
 
-    The chain draws one of all runs, its current one included, with equal probability,
-    and goes there if more queries prefer the drawn run than the current one; otherwise
-    it stays. The value of a run is its stationary probability. With probability `JUMP`
-    the chain goes to any run instead; otherwise one run could get all of the value, and
-    the rest would tie.
+    In each step the chain draws a run, with equal probability, and moves to it if more
+    queries prefer it than the current run; otherwise the chain stays. The value of a
+    run is its stationary probability. With probability `JUMP` a step moves to any run
+    instead. Without such jumps, one run could get all of the value, and the rest tie.
 
     Args:
         behind: `[i, j]` is the number of queries that prefer j to i, less the number

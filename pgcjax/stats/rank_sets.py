@@ -104,9 +104,7 @@ def rank_sets(
         raise UsageError(f"level={level}: expected a number between 0 and 1")
     alpha = float(1 - exact(level))
     if hasattr(scores, "replicates"):
-        if given:
-            raise UsageError(f"{given[0]} works with scores: give it to uncertainty")
-        return _of_replicates(scores, measure, level)
+        return _of_replicates(scores, measure, level, given)
     with reading(memory=memory):
         matrix, repeats, _ = arranged(scores, measure, missing, structure)
     matrix, strata = _rectified(matrix, rectify, missing, given)
@@ -115,16 +113,26 @@ def rank_sets(
     if repeats:
         differ = _of_systems(matrix.values, repeats, alpha)
     else:
-        differ = told_apart(matrix.values, alpha, resamples, seed, progress, strata)
+        differ = significant_pairs(
+            matrix.values, alpha, resamples, seed, progress, strata
+        )
     about = {"measure": matrix.measure, "level": level, "resamples": resamples}
     about |= {"seed": seed, "missing": missing} | _units(matrix, given, strata)
     table = leaderboard(matrix.run_ids, matrix.values.mean(1), differ)
     return RankSets(table, about, (*matrix.notes, _note(about)))
 
 
-def _of_replicates(scores: Any, measure: str | None, level: float) -> RankSets:
-    """Compute ranks from the replicates that `uncertainty` returned."""
-    note = f"ranks of all hold together at {100 * level:g} %: {scores.drawn_again}"
+def _of_replicates(
+    scores: Any, measure: str | None, level: float, given: list[str]
+) -> RankSets:
+    """Compute ranks from the replicates that `uncertainty` returned.
+
+    Raises:
+        UsageError: an argument that works with scores alone is given.
+    """
+    if given:
+        raise UsageError(f"{given[0]} works with scores: give it to uncertainty")
+    note = f"ranks of all hold together at {100 * level:g} %: {scores.resampling}"
     ranks = scores.ranks(measure, alpha=float(1 - exact(level)))
     return RankSets(ranks, {**scores.metadata, "level": level}, (note,))
 
@@ -222,7 +230,7 @@ def leaderboard(
     return table.iloc[order].reset_index(drop=True)
 
 
-def told_apart(
+def significant_pairs(
     values: Values,
     alpha: float,
     resamples: int,
@@ -230,7 +238,7 @@ def told_apart(
     progress: Progress | None = None,
     strata: Sequence[int] = (),
 ) -> Bool[np.ndarray, "runs runs"]:
-    """Find the pairs of runs that differ, by statistic and resamples of `max-t`."""
+    """Find pairs of runs that differ significantly, by resamples of `max-t`."""
     return stepwise(*resampled(values, resamples, seed, progress, strata), alpha)
 
 

@@ -12,7 +12,7 @@ from pgcjax.stats.matrix import read
 from pgcjax.stats.rounding import NOISE, exact
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
-_BYTES = 2**24  # for the statistics of a block of pairs in all resamples
+_BYTES = 2**24  # of a block of pairs × resamples
 
 
 def required_difference(
@@ -37,9 +37,9 @@ def required_difference(
         missing: Treatment of missing queries, as in `stats.matrix.read`.
 
     Returns:
-        For `tukey`, the smallest significant difference. For `bootstrap`, each pair has
-        the mean difference of the resample whose |t| is the ⌊B·α⌋-th largest, and the
-        largest of these is returned. None if no difference is significant.
+        For `tukey`, the smallest significant difference; None if there is none. For
+        `bootstrap` with B resamples, `borderline` at place ⌊B·α⌋ gives a difference for
+        each pair, and the largest is returned; None if all runs are identical.
 
     Raises:
         UsageError: an argument is wrong. DataError: the scores cannot be compared.
@@ -76,10 +76,10 @@ def borderline(
 ) -> OfPairs:
     """Return the mean difference of the resample whose |t| is the place-th largest.
 
-    Places start from 1; weights count how often each resample holds each query.
+    Places start from 1. Weights are the counts of each query in each resample.
 
     Returns:
-        Absolute differences; of resamples with the same |t|, the largest.
+        Absolute differences; the largest one of resamples with the same |t|.
     """
     queries, resamples = weights.shape
     borders = np.zeros(len(pairs[0]))
@@ -89,9 +89,9 @@ def borderline(
         w[np.abs(w) <= NOISE] = 0.0
         means = np.abs(w @ weights) / queries
         squares = (w * w) @ weights / queries
-        # The value grows with |t|, and is 1 where a resample has no variance.
-        size = means**2 / np.where(squares > 0, squares, 1.0)
-        least = np.partition(size, -place, axis=1)[:, -place, None]
-        same = np.abs(size - least) <= NOISE * least
-        borders[block] = np.where(same, means, 0.0).max(1) * scale
+        # The ratio grows with |t|, and is 1 where a resample has no variance.
+        ratio = means**2 / np.where(squares > 0, squares, 1.0)
+        border = np.partition(ratio, -place, axis=1)[:, -place, None]
+        tied = np.abs(ratio - border) <= NOISE * border
+        borders[block] = np.where(tied, means, 0.0).max(1) * scale
     return borders

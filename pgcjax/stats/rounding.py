@@ -1,4 +1,4 @@
-"""Rounding: scores that are equal on paper differ in their last bits."""
+"""Bounds of rounding: scores that are equal in theory may differ in their last bits."""
 
 from fractions import Fraction
 
@@ -20,5 +20,5 @@ def exact(level: float) -> Fraction:
 def slack(
     a: Float[np.ndarray, "..."], b: Float[np.ndarray, "..."]
 ) -> Float[np.ndarray, "..."]:
-    """Bound the difference of two scores by rounding alone, element by element."""
+    """Return the largest difference of two scores that is due to rounding."""
     return NOISE * np.maximum(np.abs(a), np.abs(b))

@@ -6,14 +6,20 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.later import stats
-from pgcjax.stats.means import ARITHMETIC, averaged, given, mean_of, taken_of
+from pgcjax.stats.means import (
+    ARITHMETIC,
+    averaged,
+    from_average,
+    mean_of,
+    table_to_average,
+)
 
 
 def run_means(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Average scores over queries, with Student's 95 % interval of each mean.
 
     Args:
-        tables: Tables with run_id, measure and value; each has all scores of its runs.
+        tables: Tables with run_id, measure and value; all scores of a run are in one.
 
     Returns:
         Columns mean, low, high, std and count (of queries), by run_id and measure; std
@@ -29,12 +35,14 @@ def run_means(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
         rows = names == name
         counts = means.loc[rows, "count"]
         for column in ("mean", "low", "high"):
-            means.loc[rows, column] = given(means.loc[rows, column], name, counts)
+            values = means.loc[rows, column]
+            means.loc[rows, column] = from_average(values, name, counts)
     return means
 
 
 def _of_table(table: pd.DataFrame) -> pd.DataFrame:
-    table = taken_of(table)
+    """Return mean, std and count of the values to average, by run and measure."""
+    table = table_to_average(table)
     groups = table.groupby(["run_id", "measure"], sort=True, observed=True)["value"]
     means = averaged(table).assign(std=groups.std()).reset_index()
     return means.astype({"run_id": "str", "measure": "str"})

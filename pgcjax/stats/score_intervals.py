@@ -1,4 +1,4 @@
-"""Intervals of single scores by replicates, of which only extremes are stored."""
+"""Intervals of single scores from replicates, whose extremes alone are stored."""
 
 import math
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ Scores = Float64[np.ndarray, "runs queries"]
 class Percentiles:
     """Two percentiles and the mean of replicates that arrive in blocks.
 
-    Percentiles are exact: as many of the smallest and largest replicates of each score
-    are stored as they need, which is a twentieth of all.
+    Percentiles are exact. They need only the smallest and largest replicates of each
+    score: about a twentieth of all replicates are stored.
     """
 
     def __init__(self, replicates: int, runs: int, queries: int):
@@ -38,41 +38,41 @@ class Percentiles:
         present: Bool[np.ndarray, "replicates queries"],
     ) -> None:
         """Add replicates; a query without judgments in a replicate has no score."""
-        there = present[:, None]
-        for row in np.where(there, scores, 0.0):  # in order, whatever the blocks
+        where = present[:, None]
+        for row in np.where(where, scores, 0.0):  # blocks do not change the order
             self._sum += row
         self._count += present.sum(0)
         most = self._most
-        small = np.concatenate([self._small, np.where(there, scores, np.inf)])
+        small = np.concatenate([self._small, np.where(where, scores, np.inf)])
         self._small = np.partition(small, most - 1, axis=0)[:most]
-        large = np.concatenate([self._large, np.where(there, scores, -np.inf)])
+        large = np.concatenate([self._large, np.where(where, scores, -np.inf)])
         self._large = np.partition(large, len(large) - most, axis=0)[-most:]
 
     @property
-    def found(self) -> Float64[np.ndarray, "3 runs queries"]:
+    def percentiles_and_mean(self) -> Float64[np.ndarray, "3 runs queries"]:
         """Lower and upper percentile, and the mean; NaN without replicates."""
         count = np.maximum(self._count, 1)
         place = (count - 1) * ALPHA / 2
-        low = _at(np.sort(self._small, axis=0), place, count)
-        high = _at(np.sort(self._large, axis=0)[::-1], place, count)
-        three = np.stack([low, high, self._sum / count])
-        return np.where(self._count > 0, three, np.nan)
+        low = _interpolated(np.sort(self._small, axis=0), place, count)
+        high = _interpolated(np.sort(self._large, axis=0)[::-1], place, count)
+        summary = np.stack([low, high, self._sum / count])
+        return np.where(self._count > 0, summary, np.nan)
 
 
-def _at(
-    ordered: Float64[np.ndarray, "kept runs queries"],
+def _interpolated(
+    ordered: Float64[np.ndarray, "stored runs queries"],
     place: Float64[np.ndarray, " queries"],
     count: Float64[np.ndarray, " queries"],
 ) -> Scores:
     """Interpolate between two order statistics, as numpy's quantiles do."""
     first = np.floor(place).astype(int)
-    after = np.minimum(first + 1, count.astype(int) - 1)
-    one, two = (
-        np.take_along_axis(ordered, at[None, None, :], axis=0)[0]
-        for at in (first, after)
+    second = np.minimum(first + 1, count.astype(int) - 1)
+    lower, upper = (
+        np.take_along_axis(ordered, rank[None, None, :], axis=0)[0]
+        for rank in (first, second)
     )
     with np.errstate(invalid="ignore"):  # queries without replicates give NaN
-        return one + (two - one) * (place - first)
+        return lower + (upper - lower) * (place - first)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,8 @@ class ScoreIntervals:
     Attributes:
         query_ids: Names of the queries, ascending.
         scores: Scores by the judgments themselves.
-        present: Whether a score counts: with missing=skip, if the run has the query.
+        present: Whether each score counts; with missing=skip, scores of queries that
+            the run lacks do not.
         percentiles: Percentiles and mean, as in `Percentiles`.
     """
 

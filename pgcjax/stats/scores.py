@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 class Scores(Result):
     """Scores and their metadata, in memory or stored in files.
 
-    Stored scores are in chunks of a job or in Parquet files. Their means and .parquet
-    files then take memory for a few runs, a matrix for one measure.
+    Stored scores are in chunks of a job or in Parquet files. To average them or to
+    write .parquet takes memory for a few runs; a matrix takes memory for one measure.
 
     Attributes:
         table: Columns run_id, query_id, measure and value (float64), sorted by run and
@@ -173,9 +173,9 @@ class Scores(Result):
         """Explain a score, or the difference of two runs, as `pgcjax.explain` does.
 
         Scores that `evaluate` made in this process remember runs and judgments that are
-        files, or objects that still exist. Other scores take them once as arguments,
-        and read them with the same settings (`files.reading`). Judgments must have the
-        same fingerprints; runs have none, and must get the same scores.
+        files, or objects that still exist. For other scores, give both as arguments
+        once; they are read with the settings (`files.reading`) of the scores. Judgments
+        must have the fingerprints, and runs must get the scores, of that time.
 
         Args:
             run_id: Name of the run.
@@ -202,7 +202,7 @@ class Scores(Result):
         return explaining.explain_scores(self, name, run_id, query, *more)
 
     def remember(self, runs: Any, judgments: dict[str, Any]) -> Scores:
-        """Remember the inputs of `explain`; weakly, so tables take no memory."""
+        """Remember the inputs of `explain` by weak references, which keep no tables."""
         given = {"runs": runs, **judgments}
         inputs = {name: _weak(x) for name, x in given.items() if x is not None}
         self.__dict__.update(inputs=inputs, explainers={})
@@ -237,6 +237,7 @@ class Scores(Result):
         return self.source.wide(self.measures.index(self._spelling(measure)))
 
     def _spelling(self, measure: str) -> str:
+        """Return the name that a measure, in any spelling, has in these scores."""
         if measure in self.measures:
             return measure
         wanted = _parsed(measure)
@@ -247,9 +248,10 @@ class Scores(Result):
         raise UsageError(f"no scores of {measure!r}; there are {there}")
 
     def lines(self, per_query: bool = False, digits: int | None = 4) -> Iterator[str]:
-        """Print as trec_eval does: `measure<TAB>query<TAB>value`, `all` for the mean.
+        """Yield lines of trec_eval: `measure<TAB>query<TAB>value`, `all` for the mean.
 
-        Several runs get a first column with the name of the run. Counts are whole.
+        Several runs get a first column with the name of the run. Counts are printed as
+        whole numbers.
 
         Args:
             per_query: Whether to print the scores of each query, too.
@@ -294,10 +296,10 @@ class Scores(Result):
         The suffix decides: .trec (trec_eval's text), .tsv, .csv, .jsonl or .parquet.
         Metadata goes into a first line `# pgcjax {…}` (.trec, .tsv, .csv), a first
         record (.jsonl) or the schema (.parquet). For a `spreadsheet`, names in .csv and
-        .tsv that begin as formulas do get an apostrophe, which changes these names.
+        .tsv that look like formulas get an apostrophe in front, which changes them.
 
-        A `score_format`, one of `io.choices.SCORE_FORMATS`, replaces that of the suffix
-        with the lines of another tool, with means as topic `all`, without metadata.
+        A `score_format`, one of `io.choices.SCORE_FORMATS`, overrides the suffix: the
+        format is that of another tool, with means as topic `all`, without metadata.
 
         `progress` is called with `("writing", done, total)` runs.
 
@@ -344,7 +346,7 @@ def _weak(given: Any) -> Callable[[], Any]:
 
 
 def _parsed(text: Any) -> Any:
-    """Return the measure of a name, or the name if it is another tool's."""
+    """Return the measure of a name, or the name of a measure of another tool."""
     from pgcjax.measures.catalogue import parse  # imports JAX: only if needed
 
     try:

@@ -29,10 +29,10 @@ class Stability(Result):
             of the subsamples lie between), same_best (share of the subsamples with the
             same best run) and overlap (share of the subsamples' best runs that are
             among the best by all judgments).
-        enough: A row for each measure: measure, best (run by all judgments), and share
-            and judgments: the least share tried at which, and at every larger one, the
-            best run is the same in 95 % of the subsamples, and its number of judgments.
-            Share 1 means that no share tried is enough.
+        enough: A row for each measure: measure, best (best run by all judgments), share
+            (the smallest one such that, at it and at all larger ones, the best run is
+            the same in 95 % of the subsamples; 1 if no share below 1 is enough) and
+            judgments (their number at this share).
     """
 
     enough: pd.DataFrame
@@ -58,33 +58,35 @@ def stability(
         top: Number of best runs that the overlap counts.
         metadata: Settings on which the means depend.
     """
-    rows, least, notes = [], [], []
+    rows, enough_rows, notes = [], [], []
     for measure, observed in means.items():
         best = _best(observed[None], len(run_ids))[0]
-        parts = [*drawn[measure], observed[None]]
+        means_by_share = [*drawn[measure], observed[None]]
+        levels = zip([*shares, 1.0], judgments, means_by_share, strict=True)
         of_measure = [
             {
                 "measure": measure,
                 "share": share,
                 "judgments": count,
-                **_statistics(observed, part, min(top, len(run_ids))),
+                **_statistics(observed, subsampled, min(top, len(run_ids))),
             }
-            for share, count, part in zip([*shares, 1.0], judgments, parts, strict=True)
+            for share, count, subsampled in levels
         ]
         stable = [row["same_best"] >= LEVEL for row in of_measure]
-        # The place of the first share from which on all are stable.
+        # All shares from this one on are stable.
         first = max((i + 1 for i, same in enumerate(stable) if not same), default=0)
-        enough = of_measure[min(first, len(stable) - 1)]
+        first_stable = of_measure[min(first, len(stable) - 1)]
         name = run_ids[int(best[0])] if len(best) else ""
-        number = {key: enough[key] for key in ("share", "judgments")}
-        least.append({"measure": measure, "best": name, **number})
-        notes.append(_note(measure, name, number, judgments[-1]))
+        least = {key: first_stable[key] for key in ("share", "judgments")}
+        enough_rows.append({"measure": measure, "best": name, **least})
+        notes.append(_note(measure, name, least, judgments[-1]))
         rows += of_measure
-    fewest = pd.DataFrame(least)
-    return Stability(pd.DataFrame(rows), metadata, tuple(notes), enough=fewest)
+    table, enough = pd.DataFrame(rows), pd.DataFrame(enough_rows)
+    return Stability(table, metadata, tuple(notes), enough=enough)
 
 
 def _note(measure: str, best: str, enough: Mapping[str, Any], count: int) -> str:
+    """State how many of `count` judgments are enough to find the best run."""
     if enough["share"] == 1:
         return (
             f"{measure}: no share that was tried keeps {best} the best run in 95 % of "

@@ -12,7 +12,7 @@ from pgcjax.errors import UsageError, counted
 from pgcjax.io.result import Result
 from pgcjax.judging.bradley_terry import CLUSTERS, compared_votes, fit_strengths
 from pgcjax.judging.models import PRIOR, check_prior
-from pgcjax.judging.rank_ranges import rank_columns, told_apart
+from pgcjax.judging.rank_ranges import rank_columns, significant_pairs
 from pgcjax.judging.votes import read_judgments
 
 
@@ -26,8 +26,8 @@ class Standings(Result):
             simultaneously at the level) and tier, as in `compare`; votes; won (votes
             won, a tie half). Errors, ranges of ranks and tiers are empty with votes on
             2 to 19 queries.
-        wins: Share of the votes that the row won over the column, a tie half; NaN for
-            pairs without votes.
+        wins: Share of its votes that each pair's row won, with a tie as half a win; NaN
+            for pairs without votes.
         met: Number of votes of each pair.
     """
 
@@ -53,7 +53,7 @@ def standings(
 
     Args:
         preferences: Preferences as in `read_preferences`.
-        prior: Standard deviation of strengths before the votes, in log-odds.
+        prior: Standard deviation of the normal prior of strengths, in log-odds.
         level: Level of the intervals, and simultaneous level of all ranks.
         draws: Number of draws of the largest |t|.
         seed: Seed of these draws.
@@ -78,8 +78,8 @@ def standings(
     note += f"{counted(queries, 'query')}; "
     different = None
     if freedom + 1 >= CLUSTERS:
-        errors = strength, covariance, linked, freedom
-        different = told_apart(*errors, level=level, draws=draws, seed=seed)
+        given = strength, covariance, linked, freedom
+        different = significant_pairs(*given, level=level, draws=draws, seed=seed)
         table = table.assign(**_interval(strength, covariance, freedom, level))
         note += f"ranks of all hold together at {100 * level:g} %"
     else:
@@ -111,5 +111,5 @@ def _interval(
 ) -> dict[str, np.ndarray]:
     """Return errors of strengths, and the ends of their individual intervals."""
     error = np.sqrt(np.maximum(covariance.diagonal(), 0))
-    wide = stdtrit(freedom, (1 + level) / 2) * error
-    return {"error": error, "low": strength - wide, "high": strength + wide}
+    half = stdtrit(freedom, (1 + level) / 2) * error
+    return {"error": error, "low": strength - half, "high": strength + half}

@@ -1,4 +1,4 @@
-"""Tests without resampling, of pairs of runs, and corrections for many of them."""
+"""Tests of pairs of runs without resampling, and corrections for many tests."""
 
 import math
 import warnings
@@ -13,15 +13,15 @@ from pgcjax.errors import UsageError
 from pgcjax.later import integrate, stats
 from pgcjax.stats.rounding import NOISE
 
-PAIRS_AT_ONCE = 2**14  # whose differences, query by query, are laid out together
-_DIRECT = 100  # distinct studentised ranges up to which scipy integrates each
-_NODES = 200
-_STEP = 1 / 8  # of the smallest of k normal scores; smooth sums need no finer ones
-_ENDLESS = 100_000  # degrees of freedom treated as infinite, as in scipy
-_GONE = 1e-11  # largest tail at the end of the curve
+PAIRS_AT_ONCE = 2**14  # pairs whose differences by query are in memory together
+_DIRECT = 100  # most distinct studentised ranges for which scipy integrates each
+_NODES = 200  # of the polynomial in `range_tails`
+_STEP = 1 / 8  # of z in `range_tail`; a smooth integrand needs no finer steps
+_INFINITE = 100_000  # degrees of freedom treated as infinite, as in scipy
+_NEGLIGIBLE = 1e-11  # largest probability at the last node of `range_tails`
 
 RunPairs = tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]
-"""The places of the two runs of each pair."""
+"""The rows of the first and of the second run of each pair."""
 Values = Float64[np.ndarray, "runs queries"]
 OfPairs = Float64[np.ndarray, " pairs"]
 
@@ -35,7 +35,7 @@ def all_pairs(runs: int) -> RunPairs:
 def differences(
     values: Values, pairs: RunPairs, most: int = PAIRS_AT_ONCE
 ) -> Iterator[tuple[slice, Float64[np.ndarray, "block queries"]]]:
-    """Return the differences of pairs, block by block of at most so many pairs."""
+    """Yield blocks of at most `most` pairs, and the differences of their scores."""
     first, second = pairs
     for low in range(0, len(first), most):
         block = slice(low, low + most)
@@ -43,7 +43,7 @@ def differences(
 
 
 def largest_noise(values: Values) -> float:
-    """Bound what rounding can do to any of the scores: 1e-12 of the largest."""
+    """Return the largest difference due to rounding: 1e-12 of the largest score."""
     return NOISE * np.abs(values).max(initial=0.0)
 
 
@@ -64,7 +64,7 @@ def identical(values: Values, pairs: RunPairs) -> Bool[np.ndarray, " pairs"]:
 def moments(values: Values, pairs: RunPairs) -> tuple[OfPairs, OfPairs]:
     """Return mean and standard deviation (ddof 1) of the differences of each pair.
 
-    A deviation below 1e-12 of the largest score is rounding, and 0.
+    A deviation of at most 1e-12 of the largest score is due to rounding, and set to 0.
     """
     mean, deviation = np.zeros(len(pairs[0])), np.zeros(len(pairs[0]))
     for block, z in differences(values, pairs):
@@ -90,22 +90,23 @@ def wilcoxon(values: Values, pairs: RunPairs) -> OfPairs:
     """Test each pair by Wilcoxon's signed ranks, as scipy does it.
 
     Differences are first rounded to 1e-12 of the largest score, so scores that differ
-    by rounding tie. scipy's method then depends on the pair alone: exact for up to
-    50 queries without ties and zeros, all permutations for up to 13, else normal.
+    by rounding tie. scipy then chooses a method for each pair: exact for up to 50
+    queries without ties and zeros, all permutations for up to 13 queries, else the
+    normal approximation.
     """
     p = np.ones(len(pairs[0]))
     scale = np.abs(values).max(initial=0.0) or 1.0
     for block, z in differences(values, pairs):
         z = np.round(z / scale, 12)
         sizes = np.sort(np.abs(z), axis=1)
-        # scipy chooses one method per call; rows with another get their call.
+        # scipy chooses one method per call, so pairs with ties or zeros have their own.
         tied = (sizes[:, 0] == 0) | (np.diff(sizes, axis=1) == 0).any(1)
-        void = ~z.any(1)
-        for rows in (~tied, tied & ~void):
-            step = 32 if z.shape[1] <= 13 else len(z)
-            which = np.flatnonzero(rows)
-            for low in range(0, len(which), step):
-                part = which[low : low + step]
+        all_zero = ~z.any(1)
+        for of_method in (~tied, tied & ~all_zero):
+            step = 32 if z.shape[1] <= 13 else len(z)  # permutations take memory
+            rows = np.flatnonzero(of_method)
+            for low in range(0, len(rows), step):
+                part = rows[low : low + step]
                 p[block.start + part] = stats.wilcoxon(z[part], axis=1).pvalue
     return p
 
@@ -131,8 +132,8 @@ def anova(values: Values) -> tuple[float, int, float, float]:
 def tukey(values: Values, pairs: RunPairs) -> OfPairs:
     """Test each pair by Tukey's HSD after `anova`, two-sided.
 
-    The studentised range is scipy's; of more than 100 distinct differences it is
-    interpolated within 1e-9, by `range_tails`.
+    scipy computes each p from a studentised range; p of more than 100 distinct ranges
+    are interpolated by `range_tails`, within 1e-9.
     """
     runs, queries = values.shape
     error, freedom, *_ = anova(values)
@@ -141,16 +142,16 @@ def tukey(values: Values, pairs: RunPairs) -> OfPairs:
     if not error:
         return np.where(np.abs(mean) > largest_noise(values), 0.0, 1.0)
     studentised = np.abs(mean) / math.sqrt(error / queries)
-    ranges, where = np.unique(studentised, return_inverse=True)
+    ranges, inverse = np.unique(studentised, return_inverse=True)
 
     if len(ranges) > _DIRECT:
-        distinct = range_tails(ranges, runs, freedom)
+        tails = range_tails(ranges, runs, freedom)
     else:
         with warnings.catch_warnings():
-            # Far out, where p is 0 in float64, the integrals cannot get closer.
+            # scipy warns of integrals that do not converge where p is 0 in float64.
             warnings.simplefilter("ignore", integrate.IntegrationWarning)
-            distinct = np.asarray(stats.studentized_range.sf(ranges, runs, freedom))
-    return np.where(same, 1.0, np.clip(distinct, 0.0, 1.0)[where])
+            tails = np.asarray(stats.studentized_range.sf(ranges, runs, freedom))
+    return np.where(same, 1.0, np.clip(tails, 0.0, 1.0)[inverse])
 
 
 def critical_difference(values: Values, alpha: float) -> float:
@@ -178,7 +179,7 @@ def range_tail(
     """
     z = np.arange(-8, 8 + _STEP, _STEP)
     weights = runs * _STEP * np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
-    weights /= weights @ ndtr(-z) ** (runs - 1)
+    weights /= weights @ ndtr(-z) ** (runs - 1)  # P(range <= ∞) is then 1
     s, density = _deviations(freedom)
     below = np.empty(len(q))
     for i, range_ in enumerate(q):
@@ -190,39 +191,40 @@ def range_tail(
 def _deviations(
     freedom: int,
 ) -> tuple[Float64[np.ndarray, " s"], Float64[np.ndarray, " s"]]:
-    """Return estimates s of a deviation of 1, and how often each occurs."""
-    if freedom >= _ENDLESS:
+    """Return values of s = sqrt(χ²/ν) at equal steps of log s, and their weights."""
+    if freedom >= _INFINITE:
         return np.ones(1), np.ones(1)
-    width = 1 / math.sqrt(2 * freedom)  # of log s, or nearly
+    width = 1 / math.sqrt(2 * freedom)  # standard deviation of log s, nearly
     log_s = np.arange(-36 / freedom - 9 * width, 9 * width, width / 4)
     density = np.exp(freedom * (log_s - (np.exp(2 * log_s) - 1) / 2))
     density /= density.sum()
-    here = density > 1e-18
-    return np.exp(log_s[here]), density[here]
+    likely = density > 1e-18
+    return np.exp(log_s[likely]), density[likely]
 
 
 def range_tails(
     q: Float64[np.ndarray, " n"], runs: int, freedom: int
 ) -> Float64[np.ndarray, " n"]:
-    """Interpolate `range_tail` for many ranges, ascending; far out it is 1e-11 at most.
+    """Interpolate `range_tail` at many ranges q, in ascending order.
 
-    scipy takes 10 ms for each value; here all are read off a polynomial through the
-    tail at Chebyshev's nodes, within 1e-9 of scipy's.
+    scipy takes 10 ms for each value. A polynomial through `range_tail` at Chebyshev's
+    nodes gives all of them, within 1e-9 of scipy's. A range beyond the last node gets
+    the probability there, which is at most 1e-11.
     """
     exact = partial(range_tail, runs=runs, freedom=freedom)
 
-    most = 8.0
-    while most < q[-1] and exact(np.array([most]))[0] > _GONE:
-        most *= 1.25
-    curve = np.polynomial.Chebyshev.interpolate(exact, _NODES - 1, [0.0, most])
-    return np.asarray(curve(np.minimum(q, most)))
+    last = 8.0
+    while last < q[-1] and exact(np.array([last]))[0] > _NEGLIGIBLE:
+        last *= 1.25
+    curve = np.polynomial.Chebyshev.interpolate(exact, _NODES - 1, [0.0, last])
+    return np.asarray(curve(np.minimum(q, last)))
 
 
 def adjust(p: OfPairs, correction: str) -> OfPairs:
     """Adjust p for the number of tests: `none`, `holm` or `bh`.
 
     Holm bounds the probability of any false finding, Benjamini-Hochberg the expected
-    share of false findings; p_adjusted < α decides.
+    share of false findings. A pair is significant if its adjusted p is below α.
     """
     if correction == "none" or not len(p):
         return p

@@ -193,7 +193,7 @@ class Uncertainty(Result):
         return pd.concat(parts, ignore_index=True), metadata
 
     @property
-    def drawn_again(self) -> str:
+    def resampling(self) -> str:
         """Description of the resampled units, and their number of replicates."""
         units = self.metadata["resample"]
         units = "queries and judgments" if units == "both" else units

@@ -187,7 +187,7 @@ def test_clusters_are_drawn_with_all_their_queries(tmp_path):
         found.replicates["P@1"], drawn_queries(2, 7, 100)[:, number], strict=True
     ):
         assert mean == pytest.approx(np.average(scores, axis=1, weights=drawn))
-    assert found.drawn_again == "clusters of queries drawn again 7 times"
+    assert found.resampling == "clusters of queries drawn again 7 times"
     found.save(tmp_path / "means.csv")
     again = pgcjax.files.read_uncertainty(tmp_path / "means.csv")
     assert again.metadata["clusters"] == 100
@@ -219,7 +219,7 @@ def test_queries_are_drawn_within_collections(tmp_path):
         variance += part.var(1) / part.shape[1] / 4
     assert drawn.mean(0) == pytest.approx(mean, abs=4 * variance.max() ** 0.5 / 20)
     assert drawn.var(0) == pytest.approx(variance, rel=0.25)
-    assert found.drawn_again == "queries of each collection drawn again 400 times"
+    assert found.resampling == "queries of each collection drawn again 400 times"
     found.save(tmp_path / "means.csv")
     again = pgcjax.files.read_uncertainty(tmp_path / "means.csv")
     assert again.metadata["collections"] == 2

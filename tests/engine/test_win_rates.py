@@ -52,7 +52,7 @@ def test_ranks_hold_and_errors_are_those_of_repeated_draws():
         found = win_rates.estimate(votes)
         rates.append(found.mean)
         variances.append(found.covariance.diagonal())
-        apart = win_rates.told_apart(found, 0.05, 500, seed)
+        apart = win_rates.significant_pairs(found, 0.05, 500, seed)
         table = win_rates.leaderboard(votes.names, found.mean, apart)
         by = table.set_index("run_id").loc[[*"abcde"]]
         held += (by["low"] <= [1, 2, 2, 4, 5]).all() and (
@@ -106,7 +106,7 @@ def test_windows_find_what_all_pairs_at_once_do(monkeypatch):
         found, apart = win_rates.estimate(votes_of(seed, people=120)), {}
         for most in (64, 3, 1):
             monkeypatch.setattr(windows, "_MOST", most)
-            apart[most] = win_rates.told_apart(found, 0.05, 500, seed)
+            apart[most] = win_rates.significant_pairs(found, 0.05, 500, seed)
             assert (apart[most] == apart[most].T).all()
         assert (apart[1] <= apart[64]).all() and (apart[1] <= apart[3]).all()
         more, pairs = more + int((apart[64] > apart[1]).sum()), pairs + apart[1].sum()

@@ -111,7 +111,9 @@ def test_rare_large_drops_pass_a_gate_less_often_than_a_t_test():
 
 def test_a_gate_that_cannot_see_rare_drops_says_so():
     found = pgcjax.gate(table(0.1), "new", "old", margin=0.01)
-    assert any("40 queries hold none of these with chance" in n for n in found.notes)
+    assert any(
+        "40 queries have no such drop with probability" in n for n in found.notes
+    )
     large = pgcjax.gate(table(0.1, queries=600), "new", "old", margin=0.01)
     assert large.outcome == "holds" and not large.notes
 

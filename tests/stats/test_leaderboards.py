@@ -151,7 +151,7 @@ def test_means_alone_have_no_intervals():
     assert found["value"] == pytest.approx(expected)
     assert np.isnan([found["low"], found["high"]]).all()
     assert (found["queries"], found["resamples"]) == (0, 0)
-    assert found["undefined"] == "low, high: one has means alone"
+    assert found["undefined"] == "low, high: one of the two has only means"
     both = truth.assign(topic="all", measure="M")
     again = correlate_leaderboards(both, truth, coefficients=["tau"], interval="none")
     assert again["value"].tolist() == [1] and again["undefined"].tolist() == [""]

@@ -50,7 +50,7 @@ def test_windows_are_those_of_the_twin(runs, steps):
         parts = [np.array([run]) for run in order]
         apart = rank_sets.stepwise(statistic, parts, maxima, 0.1)
         lookups = [lambda i, j, d=each: float(d[i, j]) for each in drawn]
-        expected = twin.told_apart(
+        expected = twin.significant_pairs(
             lambda i, j, s=statistic: float(s[i, j]), order.tolist(), lookups, 0.1
         )
         assert {*zip(*map(list, np.nonzero(apart)), strict=True)} == {
@@ -73,12 +73,12 @@ def test_statistics_are_those_of_max_t(monkeypatch, runs, steps, most):
     _, _, maxima = rank_sets.resampled(values, 300, 1)
     assert maxima.max((1, 2)) == pytest.approx(largest_statistics(values, 1), rel=1e-9)
     assert np.sort(maxima.max((1, 2))) == pytest.approx(made.outcome.largest, rel=1e-9)
-    apart = rank_sets.told_apart(values, 0.05, 300, 1)
+    apart = rank_sets.significant_pairs(values, 0.05, 300, 1)
     assert apart[pairs][made.significant].all() and (apart == apart.T).all()
     if most > runs and runs == 20:
         assert apart[pairs].sum() > made.significant.sum()
     again = np.random.default_rng(2).permutation(runs)
-    other = rank_sets.told_apart(values[again], 0.05, 300, 1)
+    other = rank_sets.significant_pairs(values[again], 0.05, 300, 1)
     assert (other == apart[np.ix_(again, again)]).all()
 
 

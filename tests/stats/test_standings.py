@@ -110,7 +110,7 @@ def test_wins_and_votes_are_counted():
     assert table["votes"].dtype == table["rank"].dtype == np.int64
 
 
-def test_documents_that_no_votes_link_are_not_told_apart():
+def test_documents_that_no_votes_link_do_not_differ():
     one, _ = made_up(4, queries=60, spread=2.0)
     other = one.replace({f"s00{i}": f"t00{i}" for i in range(4)})
     board = pgcjax.judgments.standings(pd.concat([one, other])).table

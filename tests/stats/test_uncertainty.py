@@ -71,7 +71,7 @@ def test_all_tables_are_those_of_the_twins(seed, interval, steps):
 
     order = sorted(range(5), key=lambda i: -mean[i])
     moved = [distance(row, middle) for row in rows]
-    apart = twin.told_apart(distance(mean, [1e-12] * 5), order, moved, 0.1)
+    apart = twin.significant_pairs(distance(mean, [1e-12] * 5), order, moved, 0.1)
     expected = twin.places([[(j, i) in apart for j in range(5)] for i in range(5)])
     assert ranks["mean"].is_monotonic_decreasing
     for _, row in ranks.iterrows():
@@ -170,7 +170,7 @@ def test_percentiles_of_blocks_are_those_of_all(seed, count):
     cuts = np.sort(random.integers(0, count + 1, 2))
     for block in np.split(np.arange(count), cuts):
         kept.add(scores[block], present[block])
-    low, high, mean = kept.found
+    low, high, mean = kept.percentiles_and_mean
     for query in (0, 1):
         own = scores[present[:, query], :, query]
         for run in range(2):
@@ -182,11 +182,13 @@ def test_percentiles_of_blocks_are_those_of_all(seed, count):
             if len(values) > 1:
                 ends = (twin.quantile(values, level) for level in (0.025, 0.975))
                 assert (low[run, query], high[run, query]) == pytest.approx((*ends,))
-    assert np.isnan(kept.found[:, :, 2]).all()
+    assert np.isnan(kept.percentiles_and_mean[:, :, 2]).all()
     observed = random.random((2, 3))
     has = np.array([[True, True, False], [False, True, False]])
     for interval in REPLICATED_SINGLY:
-        found = ScoreIntervals(["p", "q", "r"], observed, has, kept.found)
+        found = ScoreIntervals(
+            ["p", "q", "r"], observed, has, kept.percentiles_and_mean
+        )
         table = found.rows(["a", "b"], interval)
         rows = [*zip(table.run_id, table.query_id, strict=True)]
         assert rows == [("a", "p"), ("a", "q"), ("b", "q")]

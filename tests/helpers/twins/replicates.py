@@ -56,7 +56,7 @@ def tau_b(x: Sequence[float], y: Sequence[float]) -> float:
     return both / sqrt(sum(map(abs, a)) * sum(map(abs, b)))
 
 
-def told_apart(
+def significant_pairs(
     distance: Callable[[int, int], float],
     order: Sequence[int],
     drawn: Sequence[Callable[[int, int], float]],
