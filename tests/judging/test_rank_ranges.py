@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 
-from pgcjax.judging.rank_ranges import told_apart
+from pgcjax.judging.rank_ranges import significant_pairs
 
 
 def test_the_largest_t_is_that_of_all_pairs_that_votes_link():
@@ -29,7 +29,7 @@ def test_the_largest_t_is_that_of_all_pairs_that_votes_link():
             expected[i, j] = abs(strength[i] - strength[j]) / error[i, j] > most
         expected |= expected.T
         how = {"level": level, "draws": 500, "seed": 3}
-        found = told_apart(strength, covariance, linked, freedom, **how)
+        found = significant_pairs(strength, covariance, linked, freedom, **how)
         np.testing.assert_array_equal(found, expected)
         counts.add(expected.sum())
     assert len(counts) > 2
