@@ -26,27 +26,28 @@ from pgcjax.judging.covariates import (
 
 @dataclass(frozen=True)
 class Comparisons:
-    """Counts of preferences between documents, by pair; rows ascend.
+    """Counts of preferences between documents, by pair, in ascending rows.
 
-    Where judges, or effects that sway them, are separated, a row is one judge's votes
-    on one way to show the pair.
+    A row counts the votes on a pair; if judges or covariates are separated, those of
+    one judge, or with equal covariates.
 
     Attributes:
         items: query_id, doc_id and, if aspects are separated, aspect; ascending.
-        linked: Number of the set that comparisons link, for each item; from 0, in the
-            order of first items.
-        both_ways: Number of the set that wins link both ways, likewise [Ford 1957].
-        group: Number of the aspect of each item if aspects are separated, or 0.
+        linked: Number of each item's set, in which comparisons link all items; from 0,
+            in the order of first items.
+        both_ways: Number of each item's set, in which wins link all items both ways
+            [Ford 1957]; numbered likewise.
+        group: Number of the aspect of each item; 0 unless aspects are separated.
         first: Number of the first item of each row.
         second: Number of the second item, which is higher.
         won: Votes for the first item, in units of 1 / `unit`.
         lost: Votes for the second item, in the same units.
         tied: Votes for neither, in the same units.
         unit: Count of one vote.
-        judges: Group and name, ascending; "" for votes without a judge.
+        judges: Group and name of each judge, ascending; "" for votes without a judge.
         judge: Number of the judge of each row.
-        sways: Effects that may sway judges, as from `covariates_of`.
-        swayed: Values of these effects towards the first item, a column each.
+        sways: Covariates of votes, as from `covariates_of`.
+        swayed: Values of these covariates towards the first item, a column each.
     """
 
     items: pd.DataFrame
@@ -70,7 +71,7 @@ class Comparisons:
         return int(self.group.max()) + 1
 
     def wins(self) -> tuple[Float64[np.ndarray, " rows"], ...]:
-        """Return votes for the first and second of each pair, half of each tie."""
+        """Return votes for each row's first and second item; a tie is half of each."""
         half = 2 * self.unit  # exact: whole numbers below 2^53 over a power of 2
         sides = self.won, self.lost
         return tuple((2 * side + self.tied) / half for side in sides)
@@ -89,7 +90,7 @@ def compared(
     """Count comparisons of documents by query.
 
     A probability p counts p for its document and 1 - p for the other; a weight counts
-    as many votes. Judgments that a document is bad compare no two, and are left out.
+    as many votes. Judgments that a single document is bad are left out.
 
     Args:
         preferences: Judgments, as in `read_preferences`.
@@ -140,7 +141,7 @@ def compared(
 def _items(
     table: pd.DataFrame, aspects: bool
 ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """List the documents of each query, ascending, and the places of each row's two."""
+    """List the items, ascending, and the places of each row's two documents."""
     keys = ["query_id", *(["aspect"] if aspects else [])]
     sets = table.reindex(columns=keys).fillna("")
     sides = [sets.assign(doc_id=table[c]) for c in ("doc_id", "other_doc_id")]
@@ -153,22 +154,31 @@ def _items(
 def links(
     first: np.ndarray, second: np.ndarray, up: np.ndarray, down: np.ndarray, items: int
 ) -> tuple[Int[np.ndarray, " items"], Int[np.ndarray, " items"]]:
-    """Number sets of items linked by comparisons, and by wins (up, down) both ways."""
-    both = np.r_[first[up], second[down]], np.r_[second[up], first[down]]
+    """Number the sets of items that comparisons link, and that wins link both ways.
+
+    Args:
+        first: First item of each comparison.
+        second: Second item of each comparison.
+        up: Whether the first item won at least one vote.
+        down: Whether the second item won at least one vote.
+        items: Number of items.
+    """
+    wins = np.r_[first[up], second[down]], np.r_[second[up], first[down]]
     weak = _components((first, second), items, "weak")
-    return weak, _components(both, items, "strong")
+    return weak, _components(wins, items, "strong")
 
 
 def _judges(
     table: pd.DataFrame, group: np.ndarray
 ) -> tuple[tuple[tuple[int, str], ...], np.ndarray]:
+    """List the judges of each group, and find the number of each row's judge."""
     if "judge" not in table or table["judge"].isna().all():
         raise UsageError("no judge is named: preferences have no column judge")
     number, names = pd.factorize(table["judge"].fillna(""), sort=True)
-    both, of_row = np.unique(group * len(names) + number, return_inverse=True)
-    groups, who = np.divmod(both, len(names))
-    named = zip(groups.tolist(), (str(names[i]) for i in who), strict=True)
-    return tuple(named), of_row
+    codes, of_row = np.unique(group * len(names) + number, return_inverse=True)
+    groups, numbers = np.divmod(codes, len(names))
+    judges = zip(groups.tolist(), (str(names[i]) for i in numbers), strict=True)
+    return tuple(judges), of_row
 
 
 def _counts(
@@ -190,7 +200,7 @@ def _components(
     items: int,
     connection: Literal["weak", "strong"],
 ) -> Int[np.ndarray, " items"]:
-    """Number sets of items that links hold together by the first item of each."""
+    """Number the connected components of items, in the order of their first items."""
     graph = coo_array((np.ones(len(links[0])), links), (items, items))
     _, label = connected_components(graph, connection=connection)
     _, first, number = np.unique(label, return_index=True, return_inverse=True)

@@ -21,9 +21,9 @@ from pgcjax.judging.rank_ranges import rank_columns, significant_pairs
 from pgcjax.judging.votes import read_judgments
 
 _FITTED = ("bt", "davidson")  # models with a likelihood
-_DIGITS = 6  # decimals of strengths: the search ends where slopes are small
-_RANKED = 50  # most queries that get ranges of ranks: the largest take 0.1 s each
-_WIDE = 2.0  # spread of strengths above which their intervals do not hold
+_DIGITS = 6  # decimals of strengths; searches end at small, nonzero gradients
+_RANKED = 50  # most queries that get ranges of ranks; a large one takes 0.1 s
+_WIDE = 2.0  # standard deviation of strengths above which intervals are too narrow
 _Z = 1.959963984540054  # normal quantile of 95 % intervals
 
 
@@ -35,10 +35,10 @@ class Fit(Result):
         table: A row for each document: query_id, aspect (if aspects are fitted
             separately), doc_id, strength; for `bt` and `davidson` its standard error
             and 95 % interval (error, low, high); rank (in its query, 1 is best); for
-            `bt` rank_low, rank_high and tier (as in `standings`: those of a query hold
-            together at 95 %; empty where a note says so); votes; linked and both_ways:
-            numbers of the sets of documents of its query that comparisons link, and
-            that wins link both ways.
+            `bt` rank_low, rank_high and tier (as in `standings`, at 95 % for all
+            documents of a query together; empty where a note says so); votes; linked
+            and both_ways: numbers, within the query, of the document's set that
+            comparisons link, and of its set that wins link both ways.
         effects: A row for each effect that sways judges, and for ties: aspect, effect
             (`first`, `longer`, `tie`, a covariate), log_odds, error, low, high; with
             covariates unit, the difference that changes the log-odds by log_odds.
@@ -70,9 +70,10 @@ def fit(
     Args:
         preferences: Judgments, as in `read_preferences`.
         model: A method of `strengths`, or `davidson`: `bt` with ties as answers.
-        by: `query`: all aspects together; `aspect`: each separately, judges too; `all`:
-            each document has one strength over all queries, by `bt`.
-        reliability: Whether to fit each judge's probability of having looked.
+        by: `query` fits all aspects of a query together; `aspect` fits each aspect
+            separately, with separate judges; `all` fits one strength of each document
+            over all queries, by `bt`.
+        reliability: Whether to fit the probability that a judge looks, for each judge.
         remove: Effects to separate from strengths: `first`, the odds of preferring the
             document shown first, and `longer`, those of preferring one twice as long.
         covariates: Further effects to separate, as in `covariates_of`: columns such as
@@ -86,7 +87,7 @@ def fit(
         progress: Called with `("fitting", done, total)`.
 
     Raises:
-        UsageError: an unknown name, or a part that the model does not have.
+        UsageError: an unknown name, or an option that the model does not have.
         DataError: a row is malformed, or a model has no maximum without a prior.
     """
     _check(model, by, reliability, remove, covariates, prior)
@@ -96,13 +97,13 @@ def fit(
     settings |= {"remove": [*remove], "judges": judges and [*judges]}
     settings |= {"covariates": [*covariates]} if covariates else {}
     sways = (*(name for name in SWAYS if name in remove), *covariates)
-    about = {"lengths": lengths, "families": families}
+    sources = {"lengths": lengths, "families": families}
     if by == "all":
-        return _of_all(table, sways, prior or PRIOR, about, settings)
+        return _of_all(table, sways, prior or PRIOR, sources, settings)
     if by == "aspect" and ("aspect" not in table or table["aspect"].isna().all()):
         raise UsageError("no aspect is named: preferences have no column aspect")
     options = {"aspects": by == "aspect", "judges": reliability}
-    data = compared(table, **options, sway=sways, **about, unit=FINE)
+    data = compared(table, **options, sway=sways, **sources, unit=FINE)
     result = _by_query(data, settings, progress, table)
     if not covariates:
         return result
@@ -117,7 +118,7 @@ def _by_query(
     progress: Progress | None,
     table: pd.DataFrame,
 ) -> Fit:
-    """Fit strengths of the documents of each query by themselves."""
+    """Fit separate strengths of documents for each query."""
     model, prior = settings["model"], settings["prior"]
     reliability, sway = settings["reliability"], data.sways.names
     if model in _FITTED and (model != "bt" or sway or reliability or prior is None):
@@ -148,7 +149,7 @@ def _by_query(
 def _rank_ranges(
     table: pd.DataFrame, data: Comparisons, spread: np.ndarray | None
 ) -> tuple[dict[str, pd.Series], list[str]]:
-    """Bound the ranks in each query, with votes taken as independent.
+    """Compute ranges of ranks in each query, as if votes were independent.
 
     Args:
         table: Votes.
@@ -158,14 +159,14 @@ def _rank_ranges(
     """
     keys, n = _keys(data), len(data.items)
     queries = data.items.groupby(keys)
-    none = rank_columns(None, np.zeros(n))
+    empty = rank_columns(None, np.zeros(n))
     lacking = "ranges of ranks and tiers are empty: "
     if spread is None:
-        return none, [
+        return empty, [
             f"{lacking}strengths depend on effects that queries share; by all has them"
         ]
     if queries.ngroups > _RANKED:
-        return none, [
+        return empty, [
             f"{lacking}they are computed for {_RANKED} queries at most, or by all"
         ]
     columns, few = [], 0
@@ -177,13 +178,12 @@ def _rank_ranges(
         linked = data.linked[places]
         fit_of_query = fit_strengths(votes, float(spread[data.group[places[0]]]))
         if len(votes.won) >= CLUSTERS:
-            errors = (
+            different = significant_pairs(
                 fit_of_query.strength,
                 fit_of_query.covariance,
                 linked,
                 len(votes.won) - 1,
             )
-            different = significant_pairs(*errors)
         few += different is None
         of_query = rank_columns(different, fit_of_query.strength)
         columns.append(pd.DataFrame(of_query).set_axis(items.index))
@@ -191,8 +191,9 @@ def _rank_ranges(
     ranges = {str(name): column for name, column in together.items()}
     if not few:
         return ranges, []
-    of = f"for {few} of {counted(len(columns), 'query')}, " if len(columns) > 1 else ""
-    return ranges, [f"{of}{lacking}errors need {CLUSTERS} votes on a query"]
+    where = f"for {few} of {counted(len(columns), 'query')}, "
+    where = where if len(columns) > 1 else ""
+    return ranges, [f"{where}{lacking}errors need {CLUSTERS} votes on a query"]
 
 
 def _check(
@@ -226,13 +227,13 @@ def _of_all(
     table: pd.DataFrame,
     names: Sequence[str],
     prior: float,
-    about: Mapping[str, Any],
+    sources: Mapping[str, Any],
     settings: dict[str, Any],
 ) -> Fit:
     """Fit one strength of each document over all queries, with covariates."""
     table = table[table["other_doc_id"].notna()].reset_index(drop=True)
     votes = compared_votes(table)
-    covariates = covariates_of(table, names, **about)
+    covariates = covariates_of(table, names, **sources)
     fitted_all = fit_strengths(votes, prior, covariates if names else None)
     if not fitted_all.converged:
         worst = covariates.names[int(np.abs(fitted_all.beta).argmax())]
@@ -270,7 +271,7 @@ def _of_all(
 
 
 def _unknown(covariates: Covariates) -> Iterator[str]:
-    """Note for how many votes a covariate is unknown."""
+    """Note the number of votes for which each covariate is unknown."""
     counts = np.isnan(covariates.towards).sum(axis=0).tolist()
     for name, n in zip(covariates.names, counts, strict=True):
         if n:
@@ -279,6 +280,7 @@ def _unknown(covariates: Covariates) -> Iterator[str]:
 
 
 def _keys(data: Comparisons) -> list[str]:
+    """Return the columns that name a set of documents fitted separately."""
     return [c for c in ("query_id", "aspect") if c in data.items]
 
 
@@ -289,6 +291,7 @@ def _documents(
     model: str,
     ranks: Mapping[str, pd.Series],
 ) -> pd.DataFrame:
+    """List the documents of each query, as in `Fit.table`."""
     table, keys, n = data.items, _keys(data), len(data.items)
     votes = (data.won + data.lost + data.tied) / data.unit
     if model in _FITTED:
@@ -308,6 +311,7 @@ def _documents(
 def _interval(
     name: str, value: np.ndarray, error: np.ndarray, z: float = _Z
 ) -> dict[str, np.ndarray]:
+    """Return columns of a value, its error and its interval, rounded."""
     ends = {"low": value - z * error, "high": value + z * error}
     columns = {name: value, "error": error, **ends}
     return {c: np.round(x, _DIGITS) + 0.0 for c, x in columns.items()}
@@ -321,6 +325,7 @@ def _groups(data: Comparisons) -> list[str]:
 def _effects(
     data: Comparisons, joint: Joint | None, names: tuple[str, ...]
 ) -> pd.DataFrame:
+    """List the effects of each aspect, as in `Fit.effects`."""
     groups, value, error = [], np.zeros(0), np.zeros(0)
     if joint and names:
         groups, value, error = _groups(data), joint.sway, joint.sway_error
@@ -330,16 +335,17 @@ def _effects(
 
 
 def _judges(data: Comparisons | None, joint: Joint | None) -> pd.DataFrame:
+    """List judges and reliabilities, as in `Fit.judges`; no row without a fit."""
     columns = ["aspect", "judge", "reliability", "error", "low", "high", "votes"]
     if joint is None or data is None:
         return pd.DataFrame(columns=columns)
-    groups, chance = _groups(data), 1 / (1 + np.exp(-joint.looks))
-    # By the delta method: for probabilities near 1, log-odds have no upper end.
-    numbers = _interval(
-        "reliability", chance, chance * (1 - chance) * joint.looks_error
-    )
-    each = (data.won + data.lost + data.tied) / data.unit
-    votes = np.bincount(data.judge, each, len(data.judges))
+    groups, probability = _groups(data), 1 / (1 + np.exp(-joint.looks))
+    # The interval is one of probabilities, by the delta method: that of log-odds would
+    # be unbounded for probabilities near 1.
+    error = probability * (1 - probability) * joint.looks_error
+    numbers = _interval("reliability", probability, error)
+    row_votes = (data.won + data.lost + data.tied) / data.unit
+    votes = np.bincount(data.judge, row_votes, len(data.judges))
     numbers["low"], numbers["high"] = (np.clip(numbers[c], 0, 1) for c in columns[4:6])
     rows = [(groups[group], name) for group, name in data.judges]
     return pd.DataFrame(rows, columns=columns[:2]).assign(**numbers, votes=votes)
@@ -353,10 +359,10 @@ def _notes(
 ) -> Iterator[str]:
     keys, unit = _keys(data), "query" if len(_keys(data)) == 1 else "query and aspect"
     sets = data.items.assign(linked=data.linked, both=data.both_ways)
-    count = sets.groupby(keys)[["linked", "both"]].nunique()
-    if parted := int((count["linked"] > 1).sum()):
+    components = sets.groupby(keys)["linked"].nunique()
+    if unlinked := int((components > 1).sum()):
         yield (
-            f"in {parted} of {counted(len(count), unit)}, votes do not link all "
+            f"in {unlinked} of {counted(len(components), unit)}, votes do not link all "
             "documents: those of different sets (linked) are not compared"
         )
     one_way = sets.groupby([*keys, "linked"])["both"].nunique()
@@ -364,7 +370,7 @@ def _notes(
         sets_of = counted(len(one_way), "set")
         yield (
             f"in {n} of {sets_of} of documents, wins do not link all both ways: "
-            "distances between different ones (both_ways) come from the prior"
+            "distances between different sets (both_ways) come from the prior"
             + (f", whose standard deviation is {prior:g}" if prior else "")
         )
     if joint and prior is None:

@@ -4,12 +4,13 @@ A vote is for the first of two items, for the second, or for neither. A judge wh
 votes with P(first) ∝ exp(η/2), P(second) ∝ exp(-η/2) and, if ties are answers,
 P(neither) ∝ exp(τ) [Davidson 1970, whose ν is exp(τ)]; without ties, this is Bradley
 and Terry's model. η is the strength of the first item less that of the second, plus the
-effects of covariates: place and length. With probability 1 - r a judge does not look,
-and gives all answers with equal chance: r is the judge's reliability [Chen et al. 2013,
-whose η is (1 + r)/2; Raykar et al. 2010].
+effects of covariates, such as place and length. With probability 1 - r a judge does not
+look, and gives all answers with equal chance: r is the judge's reliability [Chen et al.
+2013, who write η for (1 + r)/2; Raykar et al. 2010].
 
 Axes: `n` items, `m` rows, `c` covariates, `g` parameters that sets share: coefficients
-of covariates, τ if ties are answers, log-odds of r of judges if these are fitted.
+of covariates; τ if ties are answers; the logarithm of the standard deviation σ of
+strengths, and judges' log-odds of r, if they are fitted.
 """
 
 from collections.abc import Callable
@@ -22,14 +23,15 @@ from pgcjax.kernels.strengths import inverse, pinned, shortened, variances
 from pgcjax.later import Array, jax, jnp
 
 MOST_STEPS = 100
-"""Newton steps for strengths; a few are usual."""
+"""Most Newton steps for strengths; a few are usual."""
 
-_FAR, _NEAR = 0.5, 1e-9  # step below which the curvature is exact; last step
-_NEVER = -1e9  # log of probability 0, but finite: 0 times it is 0
+_FAR = 0.5  # largest change of a log-odds after which a step has the exact curvature
+_NEAR = 1e-9  # largest change of a log-odds at which the search ends
+_NEVER = -1e9  # stands for log 0; finite, so that 0 times it is 0
 
 
 class VoteRows(NamedTuple):
-    """Votes of one judge on one pair, shown in one way; in chunks.
+    """Rows, in chunks: a row counts a judge's votes on one pair, shown in one way.
 
     Attributes:
         first: Number of the first item.
@@ -38,7 +40,8 @@ class VoteRows(NamedTuple):
         won: Number of votes for the first item.
         lost: Number of votes for the second item.
         tied: Number of votes for neither.
-        swayed: Covariates that favour the first item; η has them times coefficients.
+        swayed: Covariates, positive if they favour the first item. Their products with
+            the coefficients are part of η.
     """
 
     first: Int[Any, "*chunks m"]
@@ -57,7 +60,8 @@ class Point(NamedTuple):
         strength: Strengths of items.
         sway: Coefficients of covariates.
         tie: τ.
-        spread: log σ of the normal prior of strengths; infinite without a prior.
+        spread: log σ, σ being the standard deviation of the normal prior of strengths;
+            infinite without a prior.
         looks: Log-odds of r for the judges of the set.
     """
 
@@ -69,12 +73,12 @@ class Point(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Likelihood of the shared parameters, from a set whose strengths follow them.
+    """Likelihood of the shared parameters, by the votes on one set.
 
     Attributes:
-        strength: The most likely strengths.
+        strength: The most likely strengths, given the shared parameters.
         value: Log-likelihood; strengths with a prior are integrated out.
-        score: Gradient of `value` by the shared parameters, as strengths follow them.
+        score: Gradient of `value` by the shared parameters; `strength` depends on them.
         variance: Variances of strengths less their mean, given the shared parameters.
     """
 
@@ -88,9 +92,9 @@ class Parameters(NamedTuple):
     """Parameters of the model.
 
     Attributes:
-        ties: whether ties are answers (τ); else each is half a vote for either item.
-        spread: whether σ is fitted; else it is given.
-        judged: whether reliabilities are fitted; else r = 1.
+        ties: Whether ties are answers (τ); else each is half a vote for either item.
+        spread: Whether σ is fitted; else it is given.
+        judged: Whether reliabilities are fitted; else r = 1.
     """
 
     ties: bool
@@ -104,198 +108,233 @@ def parts(
     """Find the most likely strengths of a set, and the likelihood of shared parameters.
 
     With a prior, strengths are integrated out by Laplace's method [Tierney and Kadane
-    1986]: many strengths with few votes each would bias a likelihood that takes only
-    the likeliest ones.
+    1986]: a likelihood at the most likely strengths would be biased if there are many
+    strengths with few votes each.
 
     Args:
-        rows: Votes; padding has none.
+        rows: Votes; rows of padding have none.
         point: Shared parameters, and strengths from which the search starts.
         fits: Parameters of the model.
-        where: True for items.
+        where: True for items, False for padding.
     """
     precision = jnp.exp(-2 * point.spread)
 
     def step(state):
-        strength, last, count = state
-        # Far from the maximum, only the curvature of an expectation step is surely
-        # that of a maximum [EM, Dempster et al. 1977].
-        exact = jnp.where(last > _FAR, 0.0, 1.0)
-        at = point._replace(strength=strength)
-        move, most = _step(rows, at, exact, fits, where)
-        return strength + move * shortened(most), most, count + 1
+        strength, change, count = state
+        # Far from its maximum, the log-likelihood may be convex. The expected one of
+        # EM [Dempster et al. 1977] has the same gradient, and is concave everywhere.
+        exact = jnp.where(change > _FAR, 0.0, 1.0)
+        current = point._replace(strength=strength)
+        move, change = _step(rows, current, exact, fits, where)
+        return strength + move * shortened(change), change, count + 1
 
-    def far(state):
+    def unfinished(state):
         return (state[1] > _NEAR) & (state[2] < MOST_STEPS)
 
     state = point.strength, jnp.array(jnp.inf), jnp.array(0)
-    strength, *_ = jax.lax.while_loop(far, step, state)
-    value, score, spread = _integrated(
+    strength, *_ = jax.lax.while_loop(unfinished, step, state)
+    value, score, covariance = _integrated(
         rows, point._replace(strength=strength), fits, where
     )
-    return Parts(strength, value, score, variances(spread, precision, where=where))
+    return Parts(strength, value, score, variances(covariance, precision, where=where))
 
 
 def _step(
     rows: VoteRows, point: Point, exact: Array, fits: Parameters, where: Array
 ) -> tuple[Array, Array]:
-    """Find Newton's step of strengths, and the largest change of any log-odds."""
+    """Compute Newton's step of strengths, and its largest change of a log-odds."""
     n = len(where)
-    _, score, _, curve, _ = _summed(rows, point, exact, fits)
-    move = inverse(pinned(curve[:n, :n], where=where)) @ score[:n]
+    _, score, _, curvature, _ = _summed(rows, point, exact, fits)
+    move = inverse(pinned(curvature[:n, :n], where=where)) @ score[:n]
     return move, jnp.max(move) - jnp.min(move)
 
 
 def _summed(
     rows: VoteRows, point: Point, exact: Array, fits: Parameters
 ) -> tuple[Array, ...]:
-    """Add up value, gradient and curvature of all rows, and of the strengths' prior."""
+    """Add `_derivatives` of all chunks, and those of the prior of strengths."""
     n, precision = len(point.strength), jnp.exp(-2 * point.spread)
     model = partial(_log_chances, ties=fits.ties, judged=fits.judged)
 
-    def work(chunk):
-        return _curved(_of_rows(chunk, point, fits), model, exact)
+    def of_chunk(chunk):
+        return _derivatives(_arguments(chunk, point, fits), model, exact)
 
-    value, score, of_judge, curve, between = _over_chunks(rows, work)
+    value, score, looks_score, curvature, cross = _over_chunks(rows, of_chunk)
     value -= precision / 2 * jnp.sum(point.strength**2)
     score = score.at[:n].add(-precision * point.strength)
-    curve = curve.at[jnp.arange(n), jnp.arange(n)].add(precision)
-    return value, score, of_judge, curve, between
+    curvature = curvature.at[jnp.arange(n), jnp.arange(n)].add(precision)
+    return value, score, looks_score, curvature, cross
 
 
 def _integrated(
     rows: VoteRows, point: Point, fits: Parameters, where: Array
 ) -> tuple[Array, Array, Array]:
-    """Integrate strengths out, at a point with the likeliest ones.
+    """Integrate strengths out, by Laplace's method at the most likely ones.
+
+    Let ℓ be the log-likelihood plus the log-density of the prior, and C the curvature
+    of -ℓ by strengths s. Then the logarithm of the integral is ℓ - ½ log det C, but for
+    constants. The most likely s depend on a shared parameter x: ds/dx = C⁻¹ ∂²ℓ/∂s∂x.
 
     Returns:
-        The log of the integral, its gradient by the shared parameters, and the
-        variances of strengths.
+        The logarithm of the integral, its gradient by the shared parameters, and C⁻¹,
+        the covariances of strengths.
     """
     n, items = len(where), jnp.sum(where, dtype=point.strength.dtype)
     precision = jnp.exp(-2 * point.spread)
     model = partial(_log_chances, ties=fits.ties, judged=fits.judged)
-    fitted = _summed(rows, point, jnp.array(1.0), fits)
-    value, score, of_judge, curve, between = fitted
-    spread = inverse(pinned(curve[:n, :n], where=where))
-    bent, bent_looks = _over_chunks(
-        rows, lambda chunk: _bent(_of_rows(chunk, point, fits), model, spread)
+    summed = _summed(rows, point, jnp.array(1.0), fits)
+    value, score, looks_score, curvature, cross = summed
+    covariance = inverse(pinned(curvature[:n, :n], where=where))
+    slope, looks_slope = _over_chunks(
+        rows,
+        lambda chunk: _determinant_slopes(
+            _arguments(chunk, point, fits), model, covariance
+        ),
     )
     prior = precision > 0
-    bent, bent_looks = (jnp.where(prior, x, 0.0) for x in (bent, bent_looks))
+    slope, looks_slope = (jnp.where(prior, x, 0.0) for x in (slope, looks_slope))
     # Strengths have `items` - 1 free directions. The direction of their mean is pinned
     # and has the curvature 1 + precision.
     logs = (items - 1) * jnp.log(precision) + jnp.log1p(precision)
-    logs += jnp.linalg.slogdet(spread)[1]
+    logs += jnp.linalg.slogdet(covariance)[1]
     value += jnp.where(prior, logs / 2, 0.0)
-    followed = spread @ bent[:n]
-    slope = score[n:] + bent[n:] - curve[n:, :n] @ followed
-    looks = of_judge + bent_looks - between[:n].T @ followed
-    squares = jnp.sum(point.strength**2) + jnp.sum(jnp.diag(spread), where=where)
-    squares += 2 * point.strength @ followed - 1 / (1 + precision)
-    scale = (precision * squares - (items - 1))[None]
-    return value, jnp.concatenate([slope, *[scale] * fits.spread, looks]), spread
+    by_strength = covariance @ slope[:n]
+    dense = score[n:] + slope[n:] - curvature[n:, :n] @ by_strength
+    looks = looks_score + looks_slope - cross[:n].T @ by_strength
+    squares = jnp.sum(point.strength**2) + jnp.sum(jnp.diag(covariance), where=where)
+    squares += 2 * point.strength @ by_strength - 1 / (1 + precision)
+    spread = (precision * squares - (items - 1))[None]
+    gradient = jnp.concatenate([dense, *[spread] * fits.spread, looks])
+    return value, gradient, covariance
 
 
-def _over_chunks(rows: VoteRows, work: Callable[[VoteRows], Any]) -> Any:
-    """Add up the results of `work` over chunks, with one chunk in memory at a time."""
+def _over_chunks(rows: VoteRows, of_chunk: Callable[[VoteRows], Any]) -> Any:
+    """Add up `of_chunk` over chunks, with the arrays of one chunk in memory."""
     first = jax.tree.map(lambda x: x[0], rows)
-    shapes = jax.eval_shape(work, first)
+    shapes = jax.eval_shape(of_chunk, first)
     zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
 
     def add(sums, chunk):
-        return jax.tree.map(jnp.add, sums, work(chunk)), None
+        return jax.tree.map(jnp.add, sums, of_chunk(chunk)), None
 
     return jax.lax.scan(add, zeros, rows)[0]
 
 
-class _Own(NamedTuple):
-    """A chunk of rows: arguments of their likelihood, and derivatives of these.
+class _Arguments(NamedTuple):
+    """Arguments of the likelihood of rows: η, τ and log-odds of r.
+
+    They are linear in the parameters, so that their derivatives are constant.
+
+    Axis `dense`: strengths, coefficients and, if ties are answers, τ.
 
     Attributes:
-        at: η, τ and log-odds of r of each row.
-        counts: Counts of the answers.
-        by_odds: Derivative of η by strengths, sway and τ.
-        by_tie: Derivative of τ by the same.
-        judge: Judge of each row.
+        values: η, τ and log-odds of r of each row.
+        counts: Number of votes of each row for each answer.
+        odds: Derivatives of η by the dense parameters.
+        tie: Derivatives of τ by the dense parameters.
+        looks: Derivatives of the row's log-odds of r by those of each judge.
     """
 
-    at: tuple[Float[Array, " m"], Float[Array, " m"], Float[Array, " m"]]
+    values: tuple[Float[Array, " m"], Float[Array, " m"], Float[Array, " m"]]
     counts: Float[Array, "answers m"]
-    by_odds: Float[Array, "m dense"]
-    by_tie: Float[Array, "m dense"]
-    judge: Float[Array, "m judges"]
+    odds: Float[Array, "m dense"]
+    tie: Float[Array, "m dense"]
+    looks: Float[Array, "m judges"]
 
 
-def _of_rows(rows: VoteRows, point: Point, fits: Parameters) -> _Own:
+def _arguments(rows: VoteRows, point: Point, fits: Parameters) -> _Arguments:
+    """Compute arguments of the likelihood of a chunk of rows."""
     n, judges, ties = len(point.strength), len(point.looks), fits.ties
     sides = jax.nn.one_hot(rows.first, n) - jax.nn.one_hot(rows.second, n)
     last = jnp.zeros((len(sides), int(ties)))
-    by_odds = jnp.concatenate([sides, rows.swayed, last], axis=1)
-    by_tie = jnp.concatenate([0 * sides, 0 * rows.swayed, last + 1], axis=1)
-    judge = jax.nn.one_hot(rows.judge, judges)
+    odds = jnp.concatenate([sides, rows.swayed, last], axis=1)
+    tie = jnp.concatenate([0 * sides, 0 * rows.swayed, last + 1], axis=1)
+    looks = jax.nn.one_hot(rows.judge, judges)
     log_odds = sides @ point.strength + rows.swayed @ point.sway
-    at = (
+    values = (
         log_odds,
         jnp.full_like(log_odds, point.tie),
-        judge @ point.looks,
+        looks @ point.looks,
     )
     counts = jnp.stack([rows.won, rows.tied, rows.lost])
     if not ties:
         counts = jnp.stack([rows.won + rows.tied / 2, rows.lost + rows.tied / 2])
-    return _Own(at, counts, by_odds, by_tie, judge)
+    return _Arguments(values, counts, odds, tie, looks)
 
 
 def _log_chances(log_odds, tie, looks, *, ties, judged):
-    """Return the log probability of each answer with looking, and without looking."""
+    """Compute log P(answer, looked) and log P(answer, not looked) of each answer."""
     answers = [log_odds / 2, *([tie] if ties else []), -log_odds / 2]
     logs = jax.nn.log_softmax(jnp.stack(answers), axis=0)
     if not judged:
         return logs, jnp.full_like(logs, _NEVER)
-    any_of, looks = jnp.log(jnp.full_like(logs, len(answers))), looks[None, :]
-    return jax.nn.log_sigmoid(looks) + logs, jax.nn.log_sigmoid(-looks) - any_of
+    log_answers, looks = jnp.log(jnp.full_like(logs, len(answers))), looks[None, :]
+    return jax.nn.log_sigmoid(looks) + logs, jax.nn.log_sigmoid(-looks) - log_answers
 
 
-def _curved(rows: _Own, model: Callable, exact: Array) -> tuple[Array, ...]:
-    """Find value, gradient and curvature of one chunk."""
-    at, ones = rows.at, jnp.ones_like(rows.at[0])
-    looked = jax.nn.sigmoid(jnp.subtract(*model(*at)))
+def _derivatives(rows: _Arguments, model: Callable, exact: Array) -> tuple[Array, ...]:
+    """Compute the log-likelihood ℓ of one chunk, and its derivatives.
 
-    def likelihood(*at):
-        return jnp.sum(rows.counts * jnp.logaddexp(*model(*at)))
+    Args:
+        rows: Arguments of the likelihood.
+        model: `_log_chances`.
+        exact: 1 for the curvature of ℓ; 0 for that of EM's expected log-likelihood.
 
-    def expected(*at):
-        seen, unseen = model(*at)
+    Returns:
+        ℓ; its gradients by the dense parameters, and by log-odds of r; and the
+        curvatures of -ℓ: of the dense parameters, and of these with log-odds of r.
+    """
+    values, ones = rows.values, jnp.ones_like(rows.values[0])
+    looked = jax.nn.sigmoid(jnp.subtract(*model(*values)))  # P(looked | answer)
+
+    def likelihood(*values):
+        return jnp.sum(rows.counts * jnp.logaddexp(*model(*values)))
+
+    def expected(*values):
+        seen, unseen = model(*values)
         return jnp.sum(rows.counts * (looked * seen + (1 - looked) * unseen))
 
-    def mixed(*at):  # both have the same gradient here
-        return exact * likelihood(*at) + (1 - exact) * expected(*at)
+    def mixed(*values):  # at rows.values, both terms have the same gradient
+        return exact * likelihood(*values) + (1 - exact) * expected(*values)
 
-    slopes = jax.grad(mixed, (0, 1, 2))
-    axes = ((x * ones for x in axis) for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
-    bends = [jax.jvp(slopes, at, tuple(axis)) for axis in axes]
-    (odds, tie, looks), by = bends[0][0], (rows.by_odds, rows.by_tie)
-    turned = [-(b[0][:, None] * by[0] + b[1][:, None] * by[1]) for _, b in bends]
+    gradient = jax.grad(mixed, (0, 1, 2))
+    units = ((x * ones for x in unit) for unit in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+    products = [jax.jvp(gradient, values, tuple(unit)) for unit in units]
+    odds, tie, looks = products[0][0]
+    # Curvatures of -ℓ: of η, of τ and of log-odds of r with the dense parameters.
+    curvatures = [
+        -(h[0][:, None] * rows.odds + h[1][:, None] * rows.tie) for _, h in products
+    ]
     return (
-        likelihood(*at),
-        by[0].T @ odds + by[1].T @ tie,
-        rows.judge.T @ looks,
-        by[0].T @ turned[0] + by[1].T @ turned[1],
-        turned[2].T @ rows.judge,
+        likelihood(*values),
+        rows.odds.T @ odds + rows.tie.T @ tie,
+        rows.looks.T @ looks,
+        rows.odds.T @ curvatures[0] + rows.tie.T @ curvatures[1],
+        curvatures[2].T @ rows.looks,
     )
 
 
-def _bent(rows: _Own, model: Callable, spread: Array) -> tuple[Array, Array]:
-    """Find the gradients of -½ log det of the curvature of strengths."""
-    n, ones = len(spread), jnp.ones_like(rows.at[0])
-    sides = rows.by_odds[:, :n]
-    variance = jnp.sum((sides @ spread) * sides, axis=1)
+def _determinant_slopes(
+    rows: _Arguments, model: Callable, covariance: Array
+) -> tuple[Array, Array]:
+    """Compute the gradient of -½ log det C, C being the curvature of strengths.
 
-    def of_odds(odds, *rest):
-        return jnp.sum(rows.counts * jnp.logaddexp(*model(odds, *rest)))
+    C = -Σ ℓ''(η) x xᵀ over rows, where x is the derivative of η by strengths, plus the
+    prior's. So d(-½ log det C) = ½ Σ v dℓ''(η), where v = xᵀ C⁻¹ x.
 
-    def volume(odds, *rest):
-        slope = jax.grad(lambda x: of_odds(x, *rest))
+    Returns:
+        Gradients by the dense parameters, and by log-odds of r.
+    """
+    n, ones = len(covariance), jnp.ones_like(rows.values[0])
+    sides = rows.odds[:, :n]
+    variance = jnp.sum((sides @ covariance) * sides, axis=1)
+
+    def likelihood(odds, *others):
+        return jnp.sum(rows.counts * jnp.logaddexp(*model(odds, *others)))
+
+    def weighted_curvature(odds, *others):
+        slope = jax.grad(lambda x: likelihood(x, *others))
         return jnp.sum(variance * jax.jvp(slope, (odds,), (ones,))[1]) / 2
 
-    odds, tie, looks = jax.grad(volume, (0, 1, 2))(*rows.at)
-    return rows.by_odds.T @ odds + rows.by_tie.T @ tie, rows.judge.T @ looks
+    odds, tie, looks = jax.grad(weighted_curvature, (0, 1, 2))(*rows.values)
+    return rows.odds.T @ odds + rows.tie.T @ tie, rows.looks.T @ looks

@@ -295,7 +295,7 @@ def test_what_cannot_be_compared_is_said():
         "in 1 of 2 queries, votes do not link all documents: those of different sets "
         "(linked) are not compared",
         "in 1 of 3 sets of documents, wins do not link all both ways: distances "
-        "between different ones (both_ways) come from the prior, whose standard "
+        "between different sets (both_ways) come from the prior, whose standard "
         "deviation is 2.5",
     )
     own = found.table[found.table["query_id"] == "q"].set_index("doc_id")
