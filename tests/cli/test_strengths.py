@@ -33,7 +33,7 @@ def test_strengths_are_printed_and_written(pgcjax, here):
         "  y        -0.8947  1.1107  -3.0716  1.2822     2  1.0000",
         "",
         "in 1 of 2 sets of documents, wins do not link all both ways: distances "
-        "between different ones (both_ways) come from the prior, whose standard "
+        "between different sets (both_ways) come from the prior, whose standard "
         "deviation is 2.5",
         "for 2 of 2 queries, ranges of ranks and tiers are empty: errors need 20 votes "
         "on a query",
