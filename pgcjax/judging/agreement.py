@@ -36,8 +36,8 @@ class JudgeAgreement(Result):
             none, or all votes are equal.
         observed: Fleiss' P, from which kappa is computed: the mean over pairs of
             documents of the share of equal votes among each two votes on the pair.
-        agreement: Share of equal votes among each two votes on a pair, which counts
-            pairs with many votes more.
+        agreement: Share of equal votes among each two votes on a pair, which gives
+            pairs with many votes more weight.
         pairs: Number of pairs of documents with two votes or more.
         votes: Number of votes on these pairs.
         table: A row and a column for each option: how often one judge takes the row's
@@ -236,21 +236,22 @@ def grade_agreement(
         pair, sign, weight = (column[chosen] for column in columns)
         tables[name] = contingency.contingency(higher[pair], sign, weight)
         rows.append({"judge": name, **_findings(tables[name], sides)})
-    every = collect(preferences, grouping="all", judges=judges, sides=sides)
-    options = pd.DataFrame(index=list(every.options))
+    all_options = collect(preferences, grouping="all", judges=judges, sides=sides)
+    options = pd.DataFrame(index=list(all_options.options))
     for name, sign in _BY_GRADE.items():
-        chosen = (graded & (higher == sign))[every.pair]
-        counts = np.bincount(every.option[chosen], every.weight[chosen], len(options))
+        chosen = (graded & (higher == sign))[all_options.pair]
+        option, weight = all_options.option[chosen], all_options.weight[chosen]
+        counts = np.bincount(option, weight, len(options))
         options[name] = counts.astype(np.int64)
     settings = {"judges": judges and [*judges], "sides": sides}
-    made = {"contingency": tables, "options": options}
-    return GradeAgreement(pd.DataFrame(rows), settings, tuple(notes), **made)
+    details = {"contingency": tables, "options": options}
+    return GradeAgreement(pd.DataFrame(rows), settings, tuple(notes), **details)
 
 
 def grades_of(
     votes: Votes, qrels: pd.DataFrame
 ) -> tuple[Float64[np.ndarray, " pairs"], Float64[np.ndarray, " pairs"]]:
-    """Look up the grades of A and of B, NaN where there is none."""
+    """Look up the grades of A and of B on each pair; NaN for an ungraded document."""
     check_squares(qrels["relevance"].to_numpy(), "grades", "qrels")
     grade = qrels.set_index(["query_id", "doc_id"])["relevance"]
     a, b = (
@@ -264,7 +265,7 @@ def _findings(table: Int[np.ndarray, "3 3"], sides: str) -> dict[str, Any]:
     """Sum up a table of grades (rows) and votes (columns)."""
     counts = contingency.cell_counts(table, "grades", "votes")
     decided = counts["agree"] + counts["disagree"]
-    # Twice the mean of both orders: kappa takes whole numbers.
+    # Twice the mean of both orders, because kappa takes whole numbers.
     double = contingency.both_ways(table) if sides == "any" else 2 * table
     chi2, chi2_p = contingency.chi_square(double / 2)
     values = {"chi2": chi2, "chi2_p": chi2_p}

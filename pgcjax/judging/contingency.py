@@ -14,7 +14,7 @@ Preferences = Int[np.ndarray, " pairs"]
 """Preference of a source on each pair: 1 if A is better, -1 if B is, 0 for a tie."""
 
 PLACE = np.array([2, 0, 1])
-"""In rows and columns of tables, of 0, 1, and -1, the last one."""
+"""Place, in rows and columns of tables, of the preferences 0, 1 and -1 (by index)."""
 
 _SWAPPED = (1, 0, 2)
 
@@ -39,7 +39,7 @@ def tables_of_two(
     option: Int[np.ndarray, " votes"],
     options: int,
 ) -> Iterator[tuple[int, int, Int64[np.ndarray, "options options"]]]:
-    """Count what each two judges say of the pairs that both have a vote on.
+    """Count the options of each two judges on the pairs on which both have a vote.
 
     Yields:
         Two judges, the lower number first, ascending; and the number of pairs with the
@@ -60,14 +60,14 @@ def tables_of_two(
 
 
 def both_ways(table: Int[np.ndarray, "3 3"]) -> Int[np.ndarray, "3 3"]:
-    """Count each pair once more with A and B swapped: which is A then means nothing."""
+    """Add the table with A and B swapped, so that their order means nothing."""
     return table + table[np.ix_(_SWAPPED, _SWAPPED)]
 
 
 def most_frequent(
     counts: Real[np.ndarray, "pairs options"],
 ) -> tuple[Int[np.ndarray, " pairs"], Bool[np.ndarray, " pairs"]]:
-    """Return the first option of most votes of each pair, and whether no other has."""
+    """Return the most frequent option of each pair, and whether only one is that."""
     most = counts.max(axis=1, keepdims=True, initial=0)
     return counts.argmax(axis=1), (counts == most).sum(axis=1) == 1
 
@@ -137,7 +137,7 @@ def kappa(table: Int[np.ndarray, "options options"]) -> float:
     """
     n = table.sum()
     agreed, chance = np.trace(table) * n, table.sum(axis=0) @ table.sum(axis=1)
-    # In whole numbers, multiplied by n²: certain agreement by chance is then exact.
+    # Multiplied by n², terms are whole numbers, so that p_e = 1 is found exactly.
     return float((agreed - chance) / (n * n - chance)) if n * n > chance else nan
 
 

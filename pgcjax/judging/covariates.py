@@ -15,9 +15,9 @@ from pgcjax.io.schema import lenient_numbers
 from pgcjax.judging.choices import SELF, SWAYS
 
 _FAMILY, _JUDGES = "family", "judge_family"
-_MOST = 20  # most categories
-_FLAT = 1e-8  # share of a covariate's squares; a smaller unexplained one is rounding
-_FAINT = 1e-4  # smallest weight of a covariate that is part of a collinear one
+_MOST = 20  # most categories of a covariate
+_FLAT = 1e-8  # unexplained share of a covariate's sum of squares that is rounding
+_FAINT = 1e-4  # weight up to which a covariate does not explain a collinear one
 
 _NO_LENGTHS = (
     "lengths are unknown: give lengths (--lengths FILE), or columns length and "
@@ -37,8 +37,8 @@ class Covariates(NamedTuple):
         names: Names of the columns; a category is `style=table`.
         towards: Values towards the document of each row and away from the other, a
             column each.
-        unit: Size of 1 in the column's units: a standard deviation of differences of
-            numbers.
+        unit: Difference, in units of the data, whose value is 1: for numbers, the
+            standard deviation of their differences; else 1.
     """
 
     names: tuple[str, ...]
@@ -47,13 +47,13 @@ class Covariates(NamedTuple):
 
     @property
     def known(self) -> Float64[np.ndarray, "votes k"]:
-        """Return the values, with 0, which has no effect, for unknown ones."""
+        """Return the values, unknown ones replaced by 0, which has no effect."""
         return np.nan_to_num(self.towards) + 0.0  # and no negative zero
 
 
 @contextmanager
 def reading_covariates(names: Sequence[str]) -> Iterator[None]:
-    """Read the columns of covariates with the votes, inside a with block."""
+    """Let reading of votes keep the columns of covariates, inside a with block."""
     columns = [name for name in names if name not in (*SWAYS, SELF)]
     if SELF in names:
         columns += [_FAMILY, _JUDGES]
@@ -89,17 +89,17 @@ def covariates_of(
     units: list[float] = []
     for name in dict.fromkeys(names):
         if name in SWAYS:
-            made = {name: _sway(table, name, lengths)}
+            values = {name: _sway(table, name, lengths)}
         elif name == SELF:
-            made = {name: own_family(table, families)}
-            if not made[name].any():
+            values = {name: own_family(table, families)}
+            if not values[name].any():
                 raise UsageError(_NO_FAMILY)
         else:
-            made = _column(table, name, lengths)
+            values = _column(table, name, lengths)
         scale = 1.0
-        if [*made] == [name] and name not in (*SWAYS, SELF):
-            scale = float(np.sqrt(np.nanmean(made[name] ** 2))) or 1.0
-        for column, value in made.items():
+        if [*values] == [name] and name not in (*SWAYS, SELF):
+            scale = float(np.sqrt(np.nanmean(values[name] ** 2))) or 1.0
+        for column, value in values.items():
             if not np.nan_to_num(value).any():
                 raise UsageError(
                     f"covariate {column!r} is the same on both sides of every vote"
@@ -111,6 +111,7 @@ def covariates_of(
 
 
 def _sway(table: pd.DataFrame, name: str, lengths: Any) -> np.ndarray:
+    """Return the covariate `first` or `longer`; refuse it if no vote has it."""
     longer = name == "longer"
     towards = doublings(table, lengths) if longer else shown_first(table)
     if np.isnan(towards).all():
@@ -129,7 +130,7 @@ def shown_first(table: pd.DataFrame) -> Float64[np.ndarray, " votes"]:
 def own_family(
     table: pd.DataFrame, families: Mapping[str, str] | None
 ) -> Float64[np.ndarray, " votes"]:
-    """Return 1 for a document of the judge's family, -1 if the other is; else 0."""
+    """Return 1 if only doc_id is of the judge's family, -1 if only other is; else 0."""
     if families is None and {_FAMILY, f"other_{_FAMILY}", _JUDGES} <= {*table}:
         judge, *sides = (table[c] for c in (_JUDGES, _FAMILY, f"other_{_FAMILY}"))
     else:
@@ -189,8 +190,8 @@ def check_collinear(names: Sequence[str], products: Float64[np.ndarray, "p p"]) 
     """Refuse a covariate that strengths and the covariates before it determine.
 
     Args:
-        names: Names of the covariates, which are the last columns.
-        products: Products of all pairs of columns, those of documents first.
+        names: Names of the covariates, which are the last columns of the design X.
+        products: XᵀX; the columns of documents, if any, are first.
 
     Raises:
         UsageError: a covariate is collinear; the message names those that determine it.

@@ -1,4 +1,4 @@
-"""Cycles of three documents in votes, beside those of a Bradley-Terry judge."""
+"""Cycles of three documents in votes, compared with those of a Bradley-Terry judge."""
 
 import numpy as np
 import pandas as pd
@@ -9,10 +9,10 @@ from pgcjax.judging.intervals import FEWEST, Finding, clustered, not_asked
 from pgcjax.judging.logistic import PairedItems, drawn_strengths
 
 FEWEST_QUERIES = 10
-"""Fewest queries that are taken as drawn; with fewer, their documents are."""
+"""Fewest queries that are the sampled units; with fewer, documents are."""
 
 DRAWS = 400
-"""Simulated votes of a Bradley-Terry judge."""
+"""Number of simulations of a Bradley-Terry judge's votes."""
 
 _PAIRS = 1000  # pairs that strengths are fitted to: those of the largest sets
 _ENDS = 0.025, 0.975  # quantiles of draws; a judge outside of them differs
@@ -41,8 +41,8 @@ def cycles(votes: pd.DataFrame) -> Finding:
     share, low, high = share_of_cycles(of_documents)
     sizes = np.bincount(pairs["set"])
     largest = np.argsort(-sizes, kind="stable")
-    before = np.cumsum(sizes[largest]) - sizes[largest]
-    of_largest = pairs[pairs["set"].isin(largest[before < _PAIRS])]
+    preceding = np.cumsum(sizes[largest]) - sizes[largest]
+    of_largest = pairs[pairs["set"].isin(largest[preceding < _PAIRS])]
     sets = [_compared(of_set) for _, of_set in of_largest.groupby("set")]
     observed, drawn = cycles_like(sets)
     (least, top), usual = np.quantile(drawn, _ENDS), drawn.mean()
@@ -53,6 +53,7 @@ def cycles(votes: pd.DataFrame) -> Finding:
 
 
 def _compared(pairs: pd.DataFrame) -> PairedItems:
+    """Number the documents of the pairs of one set."""
     docs = pairs[["low", "high"]].to_numpy(object)
     first, second = pd.factorize(docs.T.ravel())[0].reshape(2, -1)
     return PairedItems(first, second, pairs["sign"].to_numpy() > 0)
@@ -80,8 +81,8 @@ def _of_documents(pairs: pd.DataFrame) -> pd.DataFrame:
 def share_of_cycles(of_documents: pd.DataFrame) -> tuple[float, float, float]:
     """Return the share of triples that are cycles, and its 95 % interval.
 
-    Triples share documents, so documents are taken as drawn and left out in turn; with
-    ten queries or more, queries are.
+    Triples share documents. So documents, or queries if there are ten or more, are the
+    sampled units, which the jackknife leaves out in turn.
 
     Args:
         of_documents: query, doc, triples and cycles, a row for each document of a set.
@@ -97,7 +98,8 @@ def share_of_cycles(of_documents: pd.DataFrame) -> tuple[float, float, float]:
     count, triples = units.to_numpy(np.float64).T
     if len(keys) == 1:
         return clustered(count / 3, triples / 3)
-    # Leaving out a document leaves out its triples, three times its share of them.
+    # Each triple counts a third for each of its documents, but leaving out one document
+    # leaves out its whole triples.
     query = units.index.get_level_values("query")
     whole = units["triples"].groupby(query).transform("sum").to_numpy() / 3
     rest = np.maximum(whole - triples, 1.0) / whole
@@ -129,6 +131,6 @@ def cycles_like(sets: list[PairedItems]) -> tuple[float, Float64[np.ndarray, " d
         met = np.zeros((n, n))
         met[a, b] = met[b, a] = 1
         triples += float(np.einsum("ij,ji->", met @ met, met)) / 6
-    # In the precision of the tables, by which the verdict has always been told.
+    # Float32 is the precision of the tables; the verdict is a comparison in it.
     observed = np.float32(cycles[0]) / np.float32(max(triples, 1))
     return float(observed), cycles[1:] / max(triples, 1)

@@ -21,7 +21,7 @@ class Fragility(Result):
     Attributes:
         table: Judgments of the smallest set that was found, a row each: query_id,
             doc_id (which it prefers), other_doc_id, judge if judges are named, and
-            fall, by how much all listed ones of the query lower the mean difference;
+            fall, by which all listed ones of the query lower the mean difference;
             for queries: query_id and difference.
         run_id: The run that is ahead, or the first of two systems.
         other: The run that overtakes it.
@@ -36,7 +36,7 @@ class Fragility(Result):
 
     @property
     def ratio(self) -> float:
-        """Ratio of the two bounds; 1 if the number is exact, NaN if none was found."""
+        """Ratio of count to lower; 1 if both are equal, NaN if no set was found."""
         return self.count / self.lower if self.count else np.nan
 
 

@@ -23,7 +23,7 @@ _OWN = "prefers its own", "prefers others' to its own"
 
 
 class Swayed:
-    """Votes with their covariates, to which a model is fitted for each judge."""
+    """Votes with their covariates, to which models of judges are fitted."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Swayed:
         lengths: Any,
         families: Mapping[str, str] | None,
     ):
-        """Read covariates of votes, each of which compares two documents.
+        """Read the covariates of votes; each vote compares two documents.
 
         Raises:
             UsageError: votes lack a covariate.
@@ -85,9 +85,9 @@ class Swayed:
     ) -> Iterator[Finding]:
         """Fit one model to some votes, and return the odds of each covariate."""
         size = len(rows) if size is None else size
-        of = [name if probe != name else "" for name in data.names]
+        labels = [name if probe != name else "" for name in data.names]
         first, second, won, weight, query = (c[rows] for c in self._votes[1:])
-        there, codes = np.unique(np.r_[first, second], return_inverse=True)
+        documents, codes = np.unique(np.r_[first, second], return_inverse=True)
         first, second = codes.reshape(2, -1)
         query = np.unique(query, return_inverse=True)[1]
         queries = int(query.max(initial=-1)) + 1
@@ -96,10 +96,12 @@ class Swayed:
             why = f"{size} votes, of which {FEWEST} are needed"
         elif 1 < queries < CLUSTERS:
             why = f"votes on {queries} queries, of which {CLUSTERS} are needed, or one"
-        elif len(there) > MOST_DOCUMENTS:
-            why = f"{len(there)} documents, of which {MOST_DOCUMENTS} can be compared"
+        elif len(documents) > MOST_DOCUMENTS:
+            why = (
+                f"{len(documents)} documents, of which {MOST_DOCUMENTS} can be compared"
+            )
         else:
-            names = [self._votes.names[i] for i in there]
+            names = [self._votes.names[i] for i in documents]
             votes = self._votes._make([names, first, second, won, weight, query])
             try:
                 fit = fit_strengths(votes, PRIOR, data, group)
@@ -108,16 +110,16 @@ class Swayed:
             if fit and not fit.converged:
                 why = "it predicts every vote"
         if fit is None or why:
-            yield from (not_asked(probe, size, why, name) for name in of)
+            yield from (not_asked(probe, size, why, name) for name in labels)
             return
         freedom = (queries if queries > 1 else len(rows)) - 1
-        wide = float(stdtrit(freedom, 0.975)) * fit.beta_error
-        ends = np.exp(np.clip([fit.beta, fit.beta - wide, fit.beta + wide], -700, 700))
-        for name, (odds, low, high) in zip(of, ends.T.tolist(), strict=True):
+        half = float(stdtrit(freedom, 0.975)) * fit.beta_error  # of the interval
+        ends = np.exp(np.clip([fit.beta, fit.beta - half, fit.beta + half], -700, 700))
+        for name, (odds, low, high) in zip(labels, ends.T.tolist(), strict=True):
             verdict = odds_words(low, high, words)
             yield Finding(probe, name, odds, low, high, size, verdict)
 
 
-def _columns(data: Covariates, some: Any) -> Covariates:
-    names = tuple(data.names[i] for i in some)
-    return Covariates(names, data.towards[:, some], data.unit[some])
+def _columns(data: Covariates, columns: Any) -> Covariates:
+    names = tuple(data.names[i] for i in columns)
+    return Covariates(names, data.towards[:, columns], data.unit[columns])

@@ -43,8 +43,8 @@ def tally_votes(table: pd.DataFrame) -> pd.DataFrame:
     each["conflicts"] = (each["judge"] + last).where(both, "")
     texts = dict.fromkeys(("judges", "conflicts"), _joined)
     tally = each.groupby(PAIR, as_index=False).agg({"votes": "sum"} | texts)
-    for name, of in times.items():
-        ends = named.groupby(PAIR)["time"].agg(of)  # pairs ascend here, too
+    for name, end in times.items():
+        ends = named.groupby(PAIR)["time"].agg(end)  # pairs ascend here, too
         tally[name] = [_moment(seconds) for seconds in ends]
     against = tally[[*PAIR, "votes"]].rename(columns=back | {"votes": "votes_against"})
     tally = tally.merge(against, on=PAIR, how="left").fillna({"votes_against": 0.0})

@@ -44,7 +44,7 @@ def encode(
     Args:
         values: Preferences, NaN for two bad documents.
         grouping: One of `GROUPINGS`.
-        sides: If `any`, each option that occurs brings the one that mirrors it.
+        sides: If `any`, the mirrored option of each option that occurs is one, too.
 
     Returns:
         Names of the options, from the strongest for B to the strongest for A; the
@@ -121,8 +121,8 @@ class Votes:
         """Decide each pair by its most frequent sign: A is better, B is, or a tie.
 
         Args:
-            split: Decision where two of the three have equally many votes: none
-                (`drop`), or a `tie`.
+            split: Decision if several signs are the most frequent: none (`drop`), or a
+                `tie`.
 
         Returns:
             Signs, 0 for a tie, and whether each pair is decided.
@@ -270,7 +270,7 @@ def _once(
     option: Int[np.ndarray, " rows"],
     counting: Bool[np.ndarray, " rows"],
 ) -> tuple[Bool[np.ndarray, " rows"], int]:
-    """Keep one vote of each judge on each pair; count pairs where they contradict."""
+    """Keep one vote of each judge on each pair; count pairs with unlike votes."""
     rows = np.flatnonzero(counting & (judge >= 0))
     votes = pd.DataFrame({"pair": pair[rows], "judge": judge[rows], "o": option[rows]})
     options = votes.groupby(["pair", "judge"])["o"]
