@@ -13,8 +13,8 @@ from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 keep_compiled()
-# Threads of NumPy's BLAS spin while they wait for each other: where workers take all
-# cores, eigenvalues of 400 rows take 27 times the CPU seconds of one thread.
+# Threads of NumPy's BLAS spin while they wait for each other, which takes CPU seconds
+# from the workers of the tests, who share the cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of processes that are started
 threadpool_limits(1, "blas")  # of this one, where jaxtyping has loaded NumPy
 # Before pgcjax, so that annotations of kernels, which tests check, have JAX's arrays.
