@@ -20,6 +20,7 @@ LAST = 30  # lines that are shown of what a command printed that failed
 KEPT = ("dist", "sbom")  # folders of what is uploaded: distributions, and their bill
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "beartype", "zstandard")
+TEST_TOOLS += ("threadpoolctl",)
 SMOKE = (
     "tests/test_public_names.py",
     "tests/measures/test_one_file.py",

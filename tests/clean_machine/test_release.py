@@ -19,6 +19,7 @@ from scripts.release_checks.parts import (
     PARTS,
     QUICK,
     SMOKE,
+    TEST_TOOLS,
     VERSIONS,
     Check,
     Release,
@@ -174,6 +175,17 @@ def test_the_python_that_is_asked_for_is_taken(tmp_path, monkeypatch):
 def test_selections_of_tests_are_there():
     named = [name for name in (*SMOKE, *QUICK) if name.startswith("tests/")]
     assert len(named) > 20 and all((ROOT / name).exists() for name in named)
+
+
+def test_environments_of_a_release_have_what_all_tests_import():
+    tests = ROOT / "tests"
+    text = "".join(
+        file.read_text()
+        for file in (tests / "conftest.py", tests / "helpers" / "compiled.py")
+    )
+    imported = set(re.findall(r"^(?:from|import) (\w+)", text, re.MULTILINE))
+    there = {*TEST_TOOLS, "jax", "helpers", "pgcjax", "__future__"}
+    assert imported <= there | sys.stdlib_module_names
 
 
 def test_what_was_checked_is_kept_if_all_is_well(tmp_path, monkeypatch):
